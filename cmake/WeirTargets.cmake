@@ -76,12 +76,12 @@ function(weir_add_program name)
   endif()
 endfunction()
 
-# weir_add_preloaded_library(NAME [SOURCES file...] [LINKS target...]): libNAME.so, which an unchanged
-# program loads, with the version script libNAME.map beside its sources; these are found as those of
-# weir_add_library(). One that links nothing brings
-# its own libstdc++, of which nothing is seen, as the program may have another one or none.
+# weir_add_preloaded_library(NAME [SOURCES file...] [LINKS target...] [FOLDER name]): libNAME.so, which
+# an unchanged program loads, with the version script libNAME.map beside its sources; these are found as
+# those of weir_add_library(). One that links nothing brings its own libstdc++, of which nothing is seen,
+# as the program may have another one or none. With FOLDER it is in a folder below that of the others.
 function(weir_add_preloaded_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "SOURCES;LINKS")
   weir_check_arguments(weir_add_preloaded_library ${name})
   if(NOT arg_SOURCES)
     weir_find_sources(arg_SOURCES)
@@ -98,13 +98,17 @@ function(weir_add_preloaded_library name)
   endif()
   set_target_properties(${name} PROPERTIES
     VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS "${version_map}")
+  if(arg_FOLDER)
+    set_target_properties(${name} PROPERTIES
+      LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${arg_FOLDER}" INSTALL_RPATH "$ORIGIN/..")
+  endif()
   if(DEFINED SKBUILD_PLATLIB_DIR)
     # A Python wheel: beside the module that makes programs load it.
-    install(FILES "$<TARGET_FILE:${name}>" DESTINATION "${SKBUILD_PLATLIB_DIR}/weir/_core"
+    install(FILES "$<TARGET_FILE:${name}>" DESTINATION "${SKBUILD_PLATLIB_DIR}/weir/_core/${arg_FOLDER}"
             RENAME lib${name}.so.0 COMPONENT program)
   else()
     install(TARGETS ${name}
-            LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT program NAMELINK_SKIP)
+            LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/${arg_FOLDER}" COMPONENT program NAMELINK_SKIP)
   endif()
 endfunction()
 

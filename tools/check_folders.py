@@ -58,6 +58,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/adapters/takeover": VALUES
     | FILES
     | {"src/adapters/mpiio", "src/adapters/preloaded", "src/aggregation", "src/capi"},
+    "src/adapters/hdf5": {"src/adapters/mpiio", "src/adapters/preloaded", "src/adapters/takeover"},
     "bench/measurement": {"src/ranks", "src/system"},
     "bench/interfaces": {
         "bench/measurement",

@@ -54,6 +54,25 @@ def take_over_variables() -> dict[str, str]:
     return {"WEIR_MPIIO_TAKE_OVER": ":".join(absolute)}
 
 
+HDF5_VOL = "WEIR_HDF5_VOL_LIBRARY"
+"""Path of the VOL connector for HDF5."""
+
+
+def hdf5_variables(folder: Path) -> dict[str, str]:
+    """The environment in which HDF5 loads Weir's VOL connector, with its records in `folder`.
+
+    HDF5 loads plugins from folders: that of the connector has nothing else. Raises LibraryError.
+    """
+    plugins = [str(Path(find("hdf5-plugin/libweir_hdf5_vol.so.0", HDF5_VOL)).parent)]
+    if already := os.environ.get("HDF5_PLUGIN_PATH"):
+        plugins.append(already)
+    return {
+        "HDF5_PLUGIN_PATH": ":".join(plugins),
+        "HDF5_VOL_CONNECTOR": "weir",
+        "WEIR_HDF5_FOLDER": str(folder.resolve()),
+    }
+
+
 def observe(
     command: Sequence[str],
     observers: Sequence[Observer],
@@ -70,7 +89,7 @@ def observe(
     if already := os.environ.get("LD_PRELOAD"):
         preloaded.append(already)
     environment = os.environ | {
-        "LD_PRELOAD": ":".join(preloaded),
+        **({"LD_PRELOAD": ":".join(preloaded)} if preloaded else {}),
         **{one.folder_variable: str(folder.resolve()) for one in observers},
         **variables,
     }

@@ -35,6 +35,14 @@ def run_command(
         bool,
         typer.Option("--take-over", help="with --mpi-io: carry out writes and reads by Weir"),
     ] = False,
+    hdf5: Annotated[
+        bool,
+        typer.Option(
+            "--hdf5",
+            help="carry out collective writes and reads of datasets of HDF5 1.14 by Weir, and "
+            "print a table",
+        ),
+    ] = False,
     compare: Annotated[
         int | None,
         typer.Option(
@@ -66,26 +74,32 @@ def run_command(
     statically and io_uring are not seen. With --mpi-io these are its calls of MPI_File functions,
     in C and Fortran, of any MPI library: how often per file and kind of call, how many bytes, the
     time blocked. With --take-over, Weir carries out writes and reads where it can, on one node, in
-    programs of the MPI library that Weir was built with. All goes to standard error when the
-    program has ended; the exit status is the program's. With --compare, the program runs several
-    times, and writes its files where it always does.
+    programs of the MPI library that Weir was built with. With --hdf5, HDF5 loads a connector
+    that carries out collective calls on datasets by Weir; it has to be built for the program's
+    HDF5. All goes to standard error when the program has ended; the exit status is the program's.
+    With --compare, the program runs several times, and writes its files where it always does.
     """
     # Imported here so that the command line starts without them.
     from weir.advise.observe import (  # noqa: PLC0415
         LIBC_CALLS,
         MPI_IO_CALLS,
+        hdf5_variables,
         observe,
         take_over_variables,
     )
 
     observers = [LIBC_CALLS] * advise + [MPI_IO_CALLS] * mpi_io
+    observed = {"--advise": advise, "--mpi-io": mpi_io, "--hdf5": hdf5}
     needing = {"--take-over": take_over, "--compare": compare is not None}
-    _check_options(advise, mpi_io, [option for option, given in needing.items() if given])
+    _check_options(
+        [option for option, given in observed.items() if given],
+        [option for option, given in needing.items() if given],
+    )
     limits = _thresholds(threshold or [])
     folder = Path(tempfile.mkdtemp(prefix="weir-calls-")) if records is None else records
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(path.suffix in {".calls", ".mpiio"} for path in folder.rglob("*")):
+        if any(path.suffix in {".calls", ".mpiio", ".hdf5"} for path in folder.rglob("*")):
             message = f"{folder} has records of another run: give --records an empty folder"
             raise BenchError(message, USAGE)
         try:
@@ -93,12 +107,15 @@ def run_command(
                 status, lines = _compared(command, compare, folder)
             else:
                 variables = take_over_variables() if take_over else {}
+                variables |= hdf5_variables(folder) if hdf5 else {}
                 status, lines = observe(command, observers, folder, variables), []
         except OSError as error:
             message = f"{command[0]} cannot be run: {error.strerror}"
             raise BenchError(message) from error
         if mpi_io and not compare:
             lines = _mpi_io_lines(command[0], folder)
+        if hdf5:
+            lines += _hdf5_lines(command[0], folder)
         if advise:
             lines += _advice_lines(command[0], folder, limits, status)
     finally:
@@ -109,14 +126,19 @@ def run_command(
     return status
 
 
-def _check_options(advise: bool, mpi_io: bool, needing_mpi_io: list[str]) -> None:
+def _check_options(observed: list[str], needing_mpi_io: list[str]) -> None:
     message = ""
-    if not advise and not mpi_io:
-        message = "weir run needs --advise, --mpi-io or both: what is it to tell of the program?"
-    elif needing_mpi_io and not mpi_io:
+    if not observed:
+        message = (
+            "weir run needs --advise, --mpi-io, --hdf5 or several of them: what is it to tell of "
+            "the program?"
+        )
+    elif needing_mpi_io and "--mpi-io" not in observed:
         message = f"{needing_mpi_io[0]} is about calls of MPI-IO: give --mpi-io, too"
-    elif "--compare" in needing_mpi_io and advise:
+    elif "--compare" in needing_mpi_io and "--advise" in observed:
         message = "--compare times calls of MPI-IO, which --advise would delay: give one of them"
+    elif "--compare" in needing_mpi_io and "--hdf5" in observed:
+        message = "--compare is about calls of MPI-IO, of which --hdf5 takes some: give one of them"
     if message:
         raise BenchError(message, USAGE)
 
@@ -132,6 +154,18 @@ def _mpi_io_lines(program: str, folder: Path) -> list[str]:
     from weir.mpiio.records import sum_up  # noqa: PLC0415
 
     return _sums_lines(program, sum_up(sorted(folder.glob("*.mpiio"))))
+
+
+def _hdf5_lines(program: str, folder: Path) -> list[str]:
+    from weir.mpiio.records import sum_up  # noqa: PLC0415
+    from weir.mpiio.table import HDF5, table  # noqa: PLC0415
+
+    sums = sum_up(sorted(folder.glob("*.hdf5")))
+    if sums.processes + sums.incomplete > 0:
+        return list(table(sums, HDF5))
+    return [
+        f"{program} loaded no connector: it uses no HDF5 1.14, or chooses another, or was killed"
+    ]
 
 
 def _sums_lines(program: str, sums: Sums) -> list[str]:

@@ -1,4 +1,8 @@
-"""Sums up the records of an observed program's processes (src/adapters/mpiio/record.hpp)."""
+"""Sums up the records of an observed program's processes.
+
+They are of calls of MPI-IO (src/adapters/mpiio/record.hpp) or of calls on datasets of HDF5
+(src/adapters/hdf5/call_counts.hpp), which have the same lines.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from pathlib import Path
 
 from weir.advise.records import RecordError, unescaped
 
-FIRST_LINE = "weir-mpiio 2"
+FIRST_LINES = ("weir-mpiio 2", "weir-hdf5 1")
 NO_FILE = "(no open file)"
 FURTHER_FILES = "(further files)"
 
@@ -98,8 +102,8 @@ def _add(sums: Sums, process: _Process) -> None:
 def _parse(text: str, path: Path) -> _Process | None:
     """Parses one record; None if its process was killed while it wrote it."""
     lines = text.split("\n")
-    if not FIRST_LINE.startswith(text[: len(FIRST_LINE)]):
-        message = f"{path}: is not a record of a process's MPI-IO calls"
+    if not any(first.startswith(text[: len(first)]) for first in FIRST_LINES):
+        message = f"{path}: is not a record of a process's calls of MPI-IO or HDF5"
         raise RecordError(message)
     if len(lines) < 4 or not lines[-2].startswith("end\t") or lines[-1]:
         return None

@@ -1,8 +1,9 @@
-"""Formats what `weir run --mpi-io` prints."""
+"""Formats what `weir run --mpi-io` and `weir run --hdf5` print."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from weir.mpiio.records import CallSums, Sums
 from weir.results.quantities import seconds_text, size_text
@@ -16,10 +17,32 @@ EXPLANATION = (
 )
 
 
-def table(sums: Sums) -> Iterator[str]:
+@dataclass(frozen=True)
+class Words:
+    """What the calls of a table are, and to what they were passed on."""
+
+    calls: str
+    passed_to: str
+    variables: str
+    """That the launcher has to pass on, in words of mpirun."""
+
+
+MPI_IO = Words(
+    "calls of MPI-IO",
+    "the MPI library",
+    "two variables (mpirun -x LD_PRELOAD -x WEIR_MPIIO_FOLDER)",
+)
+HDF5 = Words(
+    "calls on datasets of HDF5",
+    "HDF5",
+    "three variables (mpirun -x HDF5_PLUGIN_PATH -x HDF5_VOL_CONNECTOR -x WEIR_HDF5_FOLDER)",
+)
+
+
+def table(sums: Sums, words: Words = MPI_IO) -> Iterator[str]:
     """Yields lines: a summary, what the records lack, and for each file its calls."""
-    yield _summary(sums)
-    yield from _missing(sums)
+    yield _summary(sums, words)
+    yield from _missing(sums, words)
     files = sorted(sums.files.items(), key=lambda item: (-_seconds(item[1]), item[0]))
     if not files:
         return
@@ -57,7 +80,7 @@ def _moved(sums: Sums, *marks: str) -> int:
     )
 
 
-def _summary(sums: Sums) -> str:
+def _summary(sums: Sums, words: Words) -> str:
     one, many = ("rank", "ranks") if sums.has_ranks else ("process", "processes")
     all_calls = [one for by_function in sums.files.values() for one in by_function.values()]
     calls = sum(one.calls for one in all_calls)
@@ -65,19 +88,19 @@ def _summary(sums: Sums) -> str:
     fate = f"{taken} were taken over, the others" if taken else "all"
     return (
         f"{sums.processes} {one if sums.processes == 1 else many}, {sums.seconds:.1f} s: {calls} "
-        f"calls of MPI-IO on {len(sums.files)} {'file' if len(sums.files) == 1 else 'files'}, "
+        f"{words.calls} on {len(sums.files)} {'file' if len(sums.files) == 1 else 'files'}, "
         f"{size_text(_moved(sums, 'write', 'iwrite'))} written, "
-        f"{size_text(_moved(sums, 'read', 'iread'))} read; {fate} were passed on to the MPI library"
+        f"{size_text(_moved(sums, 'read', 'iread'))} read; {fate} were passed on to "
+        f"{words.passed_to}"
     )
 
 
-def _missing(sums: Sums) -> Iterator[str]:
+def _missing(sums: Sums, words: Words) -> Iterator[str]:
     if sums.ranks_told and sums.processes < sums.ranks_told:
         yield (
             f"of {sums.ranks_told} ranks only {sums.processes} left a record: others were killed, "
             "or ended without MPI_Finalize, or run without the library: give --records a folder "
-            "that all nodes can access, and let the launcher pass on two variables (mpirun -x "
-            "LD_PRELOAD -x WEIR_MPIIO_FOLDER)"
+            f"that all nodes can access, and let the launcher pass on {words.variables}"
         )
     elif sums.incomplete:
         yield f"{sums.incomplete} processes left half a record: these figures do not include them"

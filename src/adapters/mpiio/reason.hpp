@@ -25,12 +25,17 @@ enum class Reason : std::uint8_t {
   past_end,
   memory,
   shared_pointer,
+  not_mpio,  // this and the next ones are those of calls of HDF5 (adapters/hdf5)
+  not_collective,
+  layout,
+  conversion,
+  selection,
   overlap,
   failed,
 };
 
 // In the order of the reasons. A record has these texts, and the table prints them.
-inline constexpr std::array<std::string_view, 18> reason_texts{
+inline constexpr std::array<std::string_view, 23> reason_texts{
     "taken over",
     "no library that takes calls over was built with the program's MPI",
     "the library that takes calls over could not be loaded",
@@ -47,6 +52,11 @@ inline constexpr std::array<std::string_view, 18> reason_texts{
     "a rank reads past the end of the file",
     "a rank's memory has holes, and more than 2 GiB",
     "the call moves the shared file pointer without the other ranks",
+    "the file was not opened with HDF5's driver mpio",
+    "the call is not collective",
+    "a dataset is not contiguous in the file, or has no place there yet",
+    "elements in memory are not those of the file, byte by byte",
+    "a selection does not fit, or is of too many blocks",
     "ranks write the same bytes, or Weir refused the call",
     "Weir failed to move the bytes",
 };

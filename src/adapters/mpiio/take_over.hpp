@@ -89,6 +89,11 @@ struct TakeOver {
   // error class on all ranks. Or does nothing of that; of a collective call with the same reason on
   // all ranks.
   Moved (*move)(TakenFile* file, const Transfer& transfer);
+  // Does so for a collective call with a view of its own, which later calls do not have. `own` is
+  // the reason for which this rank has the call passed on, or Reason::taken.
+  Moved (*move_in_view)(TakenFile* file, const SetView& view, const Transfer& transfer, Reason own);
+  // Makes what this rank wrote durable. Returns MPI_SUCCESS or an error class.
+  int (*sync)(TakenFile* file);
   // Sets the status of the split call that was taken over. Returns false if none was.
   bool (*end_split)(TakenFile* file, void* status);
   // Called on all ranks after the MPI library has carried out a collective write.
@@ -112,6 +117,9 @@ struct TakeOver {
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 4;
+inline constexpr std::int64_t take_over_version = 5;
 
 }  // namespace weir::mpiio
+
+// The function itself, for a library that is linked with that one.
+extern "C" const weir::mpiio::TakeOver* weir_mpiio_take_over(std::int64_t version);

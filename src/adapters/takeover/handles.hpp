@@ -1,4 +1,4 @@
-// Handles of the MPI library that came as 64 bits (adapters/mpiio/handle.hpp).
+// Handles of the MPI library that pass as 64 bits (adapters/mpiio/handle.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -16,6 +16,15 @@ template <typename MpiHandle>
     return reinterpret_cast<MpiHandle>(handle);
   } else {
     return static_cast<MpiHandle>(handle);
+  }
+}
+
+template <typename MpiHandle>
+[[nodiscard]] mpiio::Handle to_handle(MpiHandle handle) {
+  if constexpr (std::is_pointer_v<MpiHandle>) {
+    return reinterpret_cast<mpiio::Handle>(handle);
+  } else {
+    return static_cast<mpiio::Handle>(handle);
   }
 }
 

@@ -113,6 +113,16 @@ Moved move_bytes(TakenFile* file, const Transfer& transfer) {
   }
 }
 
+Moved move_in_view(TakenFile* file, const SetView& view, const Transfer& transfer, Reason own) {
+  try {
+    return file->move_in_view(view, transfer, own);
+  } catch (const std::exception&) {  // for lack of memory; others may end at Weir's deadline
+    return {Reason::failed};
+  }
+}
+
+int sync_file(TakenFile* file) { return file->sync(); }
+
 bool end_split(TakenFile* file, void* status) {
   return file->end_split(static_cast<MPI_Status*>(status));
 }
@@ -151,16 +161,15 @@ bool find_bytes(const RecordedView* view, Offset at, std::int64_t bytes, TakeByt
   }
 }
 
-constexpr TakeOver functions{open_file,   close_file,  set_view,  set_atomicity, move_bytes,
-                             end_split,   passed_on,   finalize,  has_all_ranks, new_view,
-                             delete_view, change_view, find_bytes};
+constexpr TakeOver functions{open_file,     close_file, set_view,    set_atomicity, move_bytes,
+                             move_in_view,  sync_file,  end_split,   passed_on,     finalize,
+                             has_all_ranks, new_view,   delete_view, change_view,   find_bytes};
 
 }  // namespace
 }  // namespace weir::mpiio
 
 extern "C" {
 
-const weir::mpiio::TakeOver* weir_mpiio_take_over(std::int64_t version);
 const weir::mpiio::TakeOver* weir_mpiio_take_over(std::int64_t version) {
   return version == weir::mpiio::take_over_version ? &weir::mpiio::functions : nullptr;
 }

@@ -354,6 +354,26 @@ Moved TakenFile::move(const Transfer& transfer) {
   return is_agreed ? move_ordered(transfer) : Moved{Reason::shared_pointer};
 }
 
+// The ranks tell each other their reasons as they tell their patterns.
+Moved TakenFile::move_in_view(const SetView& view, const Transfer& transfer, Reason own) {
+  if (!is_of_taking_threads()) return {Reason::threads};
+  unserved_ = own;
+  try {
+    if (own == Reason::taken) {
+      unserved_ = view_of(view.displacement, from_handle<MPI_Datatype>(view.element),
+                          from_handle<MPI_Datatype>(view.view), view.representation);
+    }
+  } catch (const std::exception&) {  // no memory
+    unserved_ = Reason::memory;
+  }
+  return move_together(transfer);
+}
+
+int TakenFile::sync() const {
+  const Status synced = own_.sync();
+  return synced.ok() ? MPI_SUCCESS : class_of(synced.error().system_error);
+}
+
 // The MPI library's shared file pointer is the only one. Each rank reads it when all have come, and
 // before any goes on, and it is moved when the bytes have been.
 Moved TakenFile::move_ordered(const Transfer& transfer) {

@@ -54,6 +54,11 @@ struct TakenFile {
   void set_atomicity(int result, bool is_atomic);
   // Collective if the call is, unless that is nonblocking.
   Moved move(const Transfer& transfer);
+  // Collective. Moves what the ranks see in views that only this call has, unless a rank has a
+  // reason of its `own` to pass it on. A file has calls of this kind alone, and no set_view().
+  Moved move_in_view(const SetView& view, const Transfer& transfer, Reason own);
+  // Makes what this rank wrote durable. Returns MPI_SUCCESS or an error class.
+  [[nodiscard]] int sync() const;
   [[nodiscard]] bool end_split(MPI_Status* status);
   // Collective.
   void passed_on() const { voters().meet(); }

@@ -1,0 +1,189 @@
+#include "adapters/hdf5/dataset_call.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <vector>
+
+#include "adapters/hdf5/datatype.hpp"
+#include "adapters/hdf5/known_datasets.hpp"
+#include "adapters/hdf5/native.hpp"
+#include "adapters/hdf5/selection.hpp"
+#include "adapters/takeover/handles.hpp"
+#include "common/checked.hpp"
+
+namespace weir::hdf5 {
+namespace {
+
+using mpiio::Reason;
+
+// What one dataset of a call moves.
+struct Part {
+  std::int64_t address;  // of the dataset in the file
+  std::byte* memory;
+  Datatype in_file;    // behind the address
+  Datatype in_memory;  // behind `memory`
+};
+
+constexpr const char* collective_option = "mpio_collective_opt";
+
+// The memory of elements that follow each other.
+constexpr hid_t no_space = H5I_INVALID_HID;
+
+bool has_transform(hid_t transfer) {
+  ssize_t length = 0;
+  H5E_BEGIN_TRY { length = H5Pget_data_transform(transfer, nullptr, 0); }
+  H5E_END_TRY
+  return length > 0;
+}
+
+// The dataspaces whose selections count.
+struct Spaces {
+  hid_t file;
+  hid_t memory;
+};
+
+std::optional<Spaces> spaces_of(const DatasetCall& call, std::size_t number,
+                                const KnownDataset& dataset) {
+  const hid_t memory = call.memory_spaces[number];
+  hid_t file = call.file_spaces[number];
+  if (file == H5S_BLOCK || file == H5S_PLIST || memory == H5S_PLIST) return std::nullopt;
+  if (file == H5S_ALL) {
+    file = dataset.space;
+  } else if (H5Sextent_equal(file, dataset.space) <= 0) {
+    return std::nullopt;
+  }
+  if (memory == H5S_ALL) return Spaces{file, file};
+  return Spaces{file, memory == H5S_BLOCK ? no_space : memory};
+}
+
+// Adds what the call moves of one of its datasets.
+Reason add_part(const DatasetCall& call, std::size_t number, std::vector<Part>& parts) {
+  const KnownDataset& dataset = known_dataset(call.datasets[number], call.transfer);
+  if (dataset.reason != Reason::taken) return dataset.reason;
+  if (H5Tequal(call.memory_types[number], dataset.type) <= 0) return Reason::conversion;
+  const auto spaces = spaces_of(call, number, dataset);
+  if (!spaces || H5Sselect_valid(spaces->file) <= 0) return Reason::selection;
+  const std::int64_t elements = H5Sget_select_npoints(spaces->file);
+  const auto bytes = checked_multiply(elements, dataset.element_bytes);
+  if (elements < 0 || !bytes) return Reason::selection;
+  const bool is_dense = spaces->memory == no_space;
+  if (!is_dense &&
+      (H5Sselect_valid(spaces->memory) <= 0 || H5Sget_select_npoints(spaces->memory) != elements)) {
+    return Reason::selection;
+  }
+  if (elements == 0) return Reason::taken;
+  if (call.memory[number] == nullptr) return Reason::arguments;
+  auto in_file = selected_bytes(spaces->file, dataset.element_bytes);
+  auto in_memory =
+      is_dense ? Datatype::bytes(*bytes) : selected_bytes(spaces->memory, dataset.element_bytes);
+  if (!in_file || !in_memory) return Reason::selection;
+  parts.push_back({dataset.address, static_cast<std::byte*>(call.memory[number]),
+                   std::move(*in_file), std::move(*in_memory)});
+  return Reason::taken;
+}
+
+Reason find_parts(const OpenFile& file, const DatasetCall& call, std::vector<Part>& parts) {
+  int atomic = 0;
+  if (MPI_File_get_atomicity(*file.handle, &atomic) != MPI_SUCCESS) return Reason::failed;
+  if (atomic != 0) return Reason::atomic;
+  if (has_transform(call.transfer)) return Reason::conversion;
+  for (std::size_t i = 0; i < call.count; ++i) {
+    if (open_file_with(call.datasets[i], call.transfer) != &file) return Reason::arguments;
+    if (call.file_spaces[i] == H5S_PLIST) distrust(call.datasets[i]);
+    const Reason reason = add_part(call, i, parts);
+    if (reason != Reason::taken) return reason;
+  }
+  std::ranges::sort(parts, {}, &Part::address);
+  return Reason::taken;
+}
+
+// The view of the file and the memory of a transfer.
+struct Shown {
+  Datatype in_file;
+  Datatype in_memory;
+  std::byte* memory = nullptr;
+};
+
+std::optional<Shown> shown(const std::vector<Part>& parts) {
+  std::vector<MPI_Datatype> in_file;
+  std::vector<MPI_Datatype> in_memory;
+  std::vector<MPI_Aint> addresses;
+  std::vector<MPI_Aint> places;
+  for (const Part& part : parts) {
+    in_file.push_back(part.in_file.handle());
+    in_memory.push_back(part.in_memory.handle());
+    addresses.push_back(part.address);
+    places.push_back(part.memory - parts.front().memory);
+  }
+  const int count = static_cast<int>(parts.size());
+  auto view = Datatype::joined(count, in_file.data(), addresses.data());
+  auto memory = Datatype::joined(count, in_memory.data(), places.data());
+  if (!view || !memory || !memory->commit()) return std::nullopt;
+  return Shown{std::move(*view), std::move(*memory),
+               parts.empty() ? nullptr : parts.front().memory};
+}
+
+mpiio::Handle handle_of_byte() {
+  const MPI_Datatype byte = MPI_BYTE;
+  return takeover::to_handle(byte);
+}
+
+}  // namespace
+
+// What H5Pset_dxpl_mpio_collective_opt() sets has no function that gets it.
+bool is_collective(hid_t transfer) {
+  H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
+  H5FD_mpio_collective_opt_t how = H5FD_MPIO_COLLECTIVE_IO;
+  return H5Pget_dxpl_mpio(transfer, &mode) >= 0 && mode == H5FD_MPIO_COLLECTIVE &&
+         H5Pget(transfer, collective_option, &how) >= 0 && how == H5FD_MPIO_COLLECTIVE_IO;
+}
+
+std::int64_t bytes_of(const DatasetCall& call) {
+  std::int64_t bytes = 0;
+  H5E_BEGIN_TRY {
+    for (std::size_t i = 0; i < call.count; ++i) {
+      hid_t space = call.file_spaces[i];
+      const bool is_whole = space == H5S_ALL || space == H5S_BLOCK || space == H5S_PLIST;
+      if (is_whole) space = space_of(call.datasets[i], call.transfer);
+      const hssize_t elements = H5Sget_select_npoints(space);
+      if (is_whole) H5Sclose(space);
+      const auto each = static_cast<std::int64_t>(H5Tget_size(call.memory_types[i]));
+      if (elements > 0) bytes += checked_multiply(elements, each).value_or(0);
+    }
+  }
+  H5E_END_TRY
+  return bytes;
+}
+
+// Whatever a rank finds, it calls move_in_view(): the others wait for it there.
+mpiio::Moved move_datasets(OpenFile& file, const DatasetCall& call) {
+  std::vector<Part> parts;
+  std::optional<Shown> all;
+  Reason own = Reason::taken;
+  try {
+    own = find_parts(file, call, parts);
+    if (own == Reason::taken && !parts.empty()) {
+      all = shown(parts);
+      if (!all) own = Reason::selection;
+    }
+  } catch (const std::exception&) {  // for lack of memory
+    own = Reason::memory;
+  }
+  const mpiio::Handle byte = handle_of_byte();
+  const mpiio::SetView view{0, byte, all ? takeover::to_handle(all->in_file.handle()) : byte,
+                            "native"};
+  const mpiio::Transfer transfer{
+      .writing = call.writing,
+      .way = mpiio::Way::collective,
+      .from = mpiio::From::offset,
+      .offset = 0,
+      .memory = all ? all->memory : nullptr,
+      .count = all ? 1 : 0,
+      .datatype = all ? takeover::to_handle(all->in_memory.handle()) : byte,
+      .last = MPI_STATUS_IGNORE,
+  };
+  return take_over().move_in_view(file.taken, view, transfer, own);
+}
+
+}  // namespace weir::hdf5

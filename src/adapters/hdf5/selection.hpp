@@ -1,0 +1,22 @@
+// The bytes of a selection of a dataspace, in the order of its elements, as a datatype of MPI: that
+// of a regular hyperslab is nested vectors, and that of another selection is a list of blocks.
+#pragma once
+
+#include <hdf5.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "adapters/hdf5/datatype.hpp"
+
+namespace weir::hdf5 {
+
+// A selection of more blocks is passed on.
+inline constexpr std::size_t most_blocks = std::size_t{16} << 10;
+
+// Returns the bytes as they lie behind the first element of the dataspace, of which some have to be
+// selected. Nothing if the blocks are too many, or if a number is too large for MPI.
+[[nodiscard]] std::optional<Datatype> selected_bytes(hid_t space, std::int64_t element_bytes);
+
+}  // namespace weir::hdf5

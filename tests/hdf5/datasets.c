@@ -1,0 +1,507 @@
+// Writes datasets of many kinds by all ranks, reads each again in another distribution, and
+// compares. It does the same with any VOL connector, and prints how many of its calls the connector
+// "weir" should have taken over.
+//
+//   datasets FILE          exit status 0 if all was as it should be
+//   datasets FILE FAULT    a write while the storage has this fault (tests/failure/faulty_io.c)
+#include <hdf5.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { most_together = 8 };
+
+static int rank, ranks, failures;
+static long taken[2], passed[2];  // calls that write, and calls that read
+static hid_t file, collective, independent;
+
+static void check(int holds, const char* what) {
+  if (holds) return;
+  ++failures;
+  fprintf(stderr, "rank %d: %s\n", rank, what);
+}
+
+// A dataset and what this rank moves of it.
+struct part {
+  hid_t dataset;
+  int number;
+  hid_t in_file;    // H5S_ALL, or a dataspace
+  hid_t in_memory;  // H5S_ALL, H5S_BLOCK, or a dataspace
+  int* memory;
+  size_t size;  // of the memory, in elements
+};
+
+// Returns the places of the selected elements in their order.
+static hsize_t* places_of(hid_t space, size_t count) {
+  hsize_t* const places = malloc((count + 1) * sizeof *places);
+  if (count == 0) return places;
+  const hid_t listing = H5Ssel_iter_create(space, 1, 0);
+  size_t done = 0;
+  while (done < count) {
+    hsize_t first[64];
+    size_t length[64], blocks = 0, elements = 0;
+    if (H5Ssel_iter_get_seq_list(listing, 64, count, &blocks, &elements, first, length) < 0)
+      exit(3);
+    for (size_t i = 0; i < blocks; ++i) {
+      for (size_t j = 0; j < length[i]; ++j) places[done++] = first[i] + j;
+    }
+  }
+  H5Ssel_iter_close(listing);
+  return places;
+}
+
+static int value(int number, hsize_t place) { return 1000000 * (number + 1) + (int)place; }
+
+// Fills the memory with what belongs into the file, or compares it.
+static void each_element(struct part* part, int compare) {
+  const hid_t whole = H5Dget_space(part->dataset);
+  const hid_t in_file = part->in_file == H5S_ALL ? whole : part->in_file;
+  const size_t count = (size_t)H5Sget_select_npoints(in_file);
+  hsize_t* const there = places_of(in_file, count);
+  hsize_t* here = NULL;
+  if (part->in_memory != H5S_BLOCK) {
+    here = places_of(part->in_memory == H5S_ALL ? in_file : part->in_memory, count);
+  }
+  int wrong = 0;
+  for (size_t i = 0; i < count; ++i) {
+    int* const element = part->memory + (here ? here[i] : i);
+    if (compare) {
+      wrong += *element != value(part->number, there[i]);
+      *element = -1;
+    } else {
+      *element = value(part->number, there[i]);
+    }
+  }
+  if (compare) {  // what is not selected is not touched
+    for (size_t i = 0; i < part->size; ++i) wrong += part->memory[i] != -1;
+  }
+  char text[80];
+  snprintf(text, sizeof text, "%d wrong elements of dataset %d", wrong, part->number);
+  check(wrong == 0, text);
+  free(there);
+  free(here);
+  H5Sclose(whole);
+}
+
+static void prepare(struct part* part) {
+  const hid_t whole = H5Dget_space(part->dataset);
+  const hid_t in_file = part->in_file == H5S_ALL ? whole : part->in_file;
+  hssize_t size = H5Sget_select_npoints(in_file);
+  if (part->in_memory != H5S_BLOCK) {
+    size = H5Sget_simple_extent_npoints(part->in_memory == H5S_ALL ? in_file : part->in_memory);
+  }
+  part->size = (size_t)size;
+  part->memory = malloc((part->size + 1) * sizeof *part->memory);
+  for (size_t i = 0; i < part->size; ++i) part->memory[i] = -1;
+  H5Sclose(whole);
+}
+
+// Moves parts by one call. `type` is that of the memory.
+static void move(int writing, struct part* parts, size_t count, hid_t type, hid_t transfer,
+                 int is_taken) {
+  hid_t datasets[most_together], types[most_together], here[most_together], there[most_together];
+  void* memory[most_together];
+  for (size_t i = 0; i < count; ++i) {
+    prepare(&parts[i]);
+    if (writing) each_element(&parts[i], 0);
+    datasets[i] = parts[i].dataset;
+    types[i] = type;
+    here[i] = parts[i].in_memory;
+    there[i] = parts[i].in_file;
+    memory[i] = parts[i].memory;
+  }
+  herr_t done;
+  if (count == 1 && writing) {
+    done = H5Dwrite(datasets[0], type, here[0], there[0], transfer, memory[0]);
+  } else if (count == 1) {
+    done = H5Dread(datasets[0], type, here[0], there[0], transfer, memory[0]);
+  } else if (writing) {
+    done = H5Dwrite_multi(count, datasets, types, here, there, transfer, (const void**)memory);
+  } else {
+    done = H5Dread_multi(count, datasets, types, here, there, transfer, memory);
+  }
+  check(done >= 0, writing ? "a write failed" : "a read failed");
+  ++*(is_taken ? &taken[!writing] : &passed[!writing]);
+  for (size_t i = 0; i < count; ++i) {
+    if (!writing) each_element(&parts[i], 1);
+    free(parts[i].memory);
+  }
+}
+
+static hid_t created(const char* name, hid_t type, int dimensions, const hsize_t* size,
+                     hid_t creation) {
+  const hid_t space = H5Screate_simple(dimensions, size, NULL);
+  const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+  check(dataset >= 0, name);
+  H5Sclose(space);
+  return dataset;
+}
+
+// Selects a box, with strides, of a dataset's dataspace or of one of that size.
+static hid_t slab(int dimensions, const hsize_t* size, const hsize_t* start, const hsize_t* stride,
+                  const hsize_t* count, const hsize_t* block) {
+  const hid_t space = H5Screate_simple(dimensions, size, NULL);
+  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block) >= 0, "a slab");
+  return space;
+}
+
+static void add_box(hid_t space, hsize_t row, hsize_t column, hsize_t rows, hsize_t columns) {
+  const hsize_t start[] = {row, column}, count[] = {rows, columns};
+  check(H5Sselect_hyperslab(space, H5S_SELECT_OR, start, NULL, count, NULL) >= 0, "a box");
+}
+
+static hid_t nothing(int dimensions, const hsize_t* size) {
+  const hid_t space = H5Screate_simple(dimensions, size, NULL);
+  H5Sselect_none(space);
+  return space;
+}
+
+// Which rows and columns `who` has of a dataset of `rows` x 64 for each rank.
+static hid_t columns_of(int who, hsize_t rows) {
+  const hsize_t size[] = {rows, 64 * (hsize_t)ranks}, start[] = {0, 64 * (hsize_t)who};
+  const hsize_t count[] = {rows, 64};
+  return slab(2, size, start, NULL, count, NULL);
+}
+
+// Boxes beside and below each other, of which rows alternate.
+static hid_t union_of(int who, hsize_t rows) {
+  const hsize_t size[] = {rows, 64 * (hsize_t)ranks}, base = 64 * (hsize_t)who;
+  const hid_t space = nothing(2, size);
+  add_box(space, 0, base, 3, 5);
+  add_box(space, 1, base + 9, 4, 7);
+  add_box(space, 2, base + 30, 1, 2);
+  add_box(space, 4, base, 1, 9);
+  return space;
+}
+
+static hid_t stripes_of(int who) {
+  const hsize_t size[] = {16, 3, 8 * (hsize_t)ranks}, start[] = {1, 0, 2 * (hsize_t)who};
+  const hsize_t stride[] = {4, 2, 2 * (hsize_t)ranks}, count[] = {4, 2, 4}, block[] = {2, 1, 2};
+  return slab(3, size, start, stride, count, block);
+}
+
+// Writes as rank `rank`, and reads as the next one: once Weir has written, others read its bytes.
+static void round_trip(hid_t dataset, int number, hid_t (*of)(int), hid_t in_memory, int is_taken) {
+  struct part part = {dataset, number, of(rank), in_memory, NULL, 0};
+  move(1, &part, 1, H5T_NATIVE_INT, collective, is_taken);
+  H5Sclose(part.in_file);
+  part.in_file = of((rank + 1) % ranks);
+  move(0, &part, 1, H5T_NATIVE_INT, collective, is_taken);
+  H5Sclose(part.in_file);
+}
+
+static hid_t all_columns(int who) { return columns_of(who, 20); }
+static hid_t all_unions(int who) { return union_of(who, 20); }
+static hid_t own_rows(int who) {
+  const hsize_t size[] = {5 * (hsize_t)ranks, 40}, start[] = {5 * (hsize_t)who, 0};
+  const hsize_t count[] = {5, 40};
+  return slab(2, size, start, NULL, count, NULL);
+}
+static hid_t of_first(int who) {
+  const hsize_t size[] = {333};
+  return who == 0 ? H5Screate_simple(1, size, NULL) : nothing(1, size);
+}
+static hid_t points_up(int who) {
+  const hsize_t size[] = {100};
+  const hsize_t points[] = {(hsize_t)who, 20 + (hsize_t)who, 21 + (hsize_t)(who + ranks)};
+  const hid_t space = H5Screate_simple(1, size, NULL);
+  H5Sselect_elements(space, H5S_SELECT_SET, 3, points);
+  return space;
+}
+static hid_t points_down(int who) {
+  const hsize_t size[] = {100};
+  const hsize_t points[] = {40 + (hsize_t)who, 20 + (hsize_t)who};
+  const hid_t space = H5Screate_simple(1, size, NULL);
+  H5Sselect_elements(space, H5S_SELECT_SET, 2, points);
+  return space;
+}
+// As many elements apart from each other as a selection may have that is taken over, and one more.
+enum { most_blocks = 16384 };
+static hid_t many_points(int who, size_t many) {
+  const hsize_t size[] = {2 * (most_blocks + 1) * (hsize_t)ranks};
+  const hid_t space = H5Screate_simple(1, size, NULL);
+  hsize_t* const points = malloc(many * sizeof *points);
+  for (size_t i = 0; i < many; ++i) points[i] = 2 * ((hsize_t)who * (most_blocks + 1) + i);
+  H5Sselect_elements(space, H5S_SELECT_SET, many, points);
+  free(points);
+  return space;
+}
+static hid_t most_points(int who) { return many_points(who, most_blocks); }
+static hid_t too_many_points(int who) { return many_points(who, most_blocks + 1); }
+// A box that is moved by an offset.
+static hid_t moved_box(int who) {
+  const hsize_t size[] = {20, 64 * (hsize_t)ranks}, start[] = {0, 0}, count[] = {6, 10};
+  const hssize_t offset[] = {3, 64 * who + 7};
+  const hid_t space = slab(2, size, start, NULL, count, NULL);
+  H5Soffset_simple(space, offset);
+  return space;
+}
+
+static void single_calls(hid_t chunked) {
+  const hsize_t n = (hsize_t)ranks;
+  const hsize_t line[] = {333}, rows[] = {5 * n, 40}, wide[] = {20, 64 * n}, hundred[] = {100};
+  const hsize_t cube[] = {16, 3, 8 * n};
+  const hid_t contiguous = H5P_DEFAULT;
+  hid_t dataset = created("of first", H5T_NATIVE_INT, 1, line, contiguous);
+  round_trip(dataset, 0, of_first, H5S_ALL, 1);
+  H5Dclose(dataset);
+  dataset = created("rows", H5T_NATIVE_INT, 2, rows, contiguous);
+  round_trip(dataset, 1, own_rows, H5S_BLOCK, 1);
+  H5Dclose(dataset);
+  dataset = created("columns", H5T_NATIVE_INT, 2, wide, contiguous);
+  round_trip(dataset, 2, all_columns, H5S_BLOCK, 1);
+  // Memory like the file, with holes.
+  round_trip(dataset, 2, all_columns, H5S_ALL, 1);
+  // Memory with a border.
+  const hsize_t outer[] = {22, 66}, inner_start[] = {1, 1}, inner[] = {20, 64};
+  const hid_t bordered = slab(2, outer, inner_start, NULL, inner, NULL);
+  round_trip(dataset, 2, all_columns, bordered, 1);
+  H5Sclose(bordered);
+  H5Dclose(dataset);
+  dataset = created("stripes", H5T_NATIVE_INT, 3, cube, contiguous);
+  round_trip(dataset, 3, stripes_of, H5S_BLOCK, 1);
+  H5Dclose(dataset);
+  dataset = created("unions", H5T_NATIVE_INT, 2, wide, contiguous);
+  round_trip(dataset, 4, all_unions, H5S_BLOCK, 1);
+  round_trip(dataset, 4, all_unions, H5S_ALL, 1);
+  round_trip(dataset, 4, moved_box, H5S_BLOCK, 1);
+  H5Dclose(dataset);
+  dataset = created("points", H5T_NATIVE_INT, 1, hundred, contiguous);
+  round_trip(dataset, 5, points_up, H5S_BLOCK, 1);
+  round_trip(dataset, 5, points_down, H5S_BLOCK, 0);
+  H5Dclose(dataset);
+  const hsize_t long_line[] = {2 * (most_blocks + 1) * n};
+  dataset = created("many points", H5T_NATIVE_INT, 1, long_line, contiguous);
+  round_trip(dataset, 0, most_points, H5S_BLOCK, 1);
+  round_trip(dataset, 0, too_many_points, H5S_BLOCK, 0);
+  H5Dclose(dataset);
+  dataset = created("chunked", H5T_NATIVE_INT, 2, wide, chunked);
+  round_trip(dataset, 6, all_columns, H5S_BLOCK, 0);
+  H5Dclose(dataset);
+  // Bytes in the other order are converted.
+  dataset = created("converted", H5T_STD_I32BE, 2, wide, contiguous);
+  round_trip(dataset, 7, all_columns, H5S_BLOCK, 0);
+  H5Dclose(dataset);
+}
+
+// What concerns a single rank, and other properties of a call.
+static void particular_calls(void) {
+  const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
+  const hid_t dataset = created("particular", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);
+  struct part part = {dataset, 8, all_columns(rank), H5S_BLOCK, NULL, 0};
+  move(1, &part, 1, H5T_NATIVE_INT, independent, 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  move(0, &part, 1, H5T_NATIVE_INT, independent, 0);
+  // An element that is as long, and of another type on one rank.
+  move(1, &part, 1, rank == 0 ? H5T_NATIVE_UINT : H5T_NATIVE_INT, collective, 0);
+  const hid_t transformed = H5Pcopy(collective);
+  H5Pset_data_transform(transformed, "x*1");
+  move(1, &part, 1, H5T_NATIVE_INT, transformed, 0);
+  H5Pclose(transformed);
+  const hid_t by_each = H5Pcopy(collective);
+  H5Pset_dxpl_mpio_collective_opt(by_each, H5FD_MPIO_INDIVIDUAL_IO);
+  move(1, &part, 1, H5T_NATIVE_INT, by_each, 0);
+  H5Pclose(by_each);
+  move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  // All ranks read the same, and see what all wrote.
+  const hid_t own = part.in_file;
+  part.in_file = H5S_ALL;
+  move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  // All ranks write the same: nobody can say in which order.
+  move(1, &part, 1, H5T_NATIVE_INT, collective, ranks == 1);
+  part.in_file = own;
+
+  // In atomic mode the MPI library moves the bytes.
+  H5Fset_mpi_atomicity(file, 1);
+  move(1, &part, 1, H5T_NATIVE_INT, collective, 0);
+  H5Fset_mpi_atomicity(file, 0);
+  move(1, &part, 1, H5T_NATIVE_INT, collective, 1);
+
+  // Another id of the same dataset, and another one of the file.
+  check(H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0, "H5Fflush");
+  const hid_t other = H5Oopen(file, "particular", H5P_DEFAULT);
+  part.dataset = other;
+  move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  H5Oclose(other);
+  const hid_t again = H5Freopen(file);
+  part.dataset = H5Dopen2(again, "particular", H5P_DEFAULT);
+  move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  H5Dclose(part.dataset);
+  check(H5Fclose(again) >= 0, "H5Fclose of another id");
+  H5Sclose(part.in_file);
+  H5Dclose(dataset);
+}
+
+static void calls_of_several(hid_t chunked) {
+  const hsize_t n = (hsize_t)ranks;
+  const hsize_t line[] = {333}, wide[] = {20, 64 * n}, rows[] = {5 * n, 40};
+  struct part parts[5];
+  // In another order than that of the file.
+  const hid_t last = created("several a", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);
+  const hid_t first = created("several b", H5T_NATIVE_INT, 1, line, H5P_DEFAULT);
+  const hid_t between = created("several c", H5T_NATIVE_INT, 2, rows, H5P_DEFAULT);
+  const hid_t in_chunks = created("several d", H5T_NATIVE_INT, 2, wide, chunked);
+  const hid_t datasets[] = {between, last, first, in_chunks};
+  hid_t (*const of[])(int) = {own_rows, all_unions, of_first, all_columns};
+  for (size_t several = 2; several <= 4; ++several) {
+    for (int writing = 1; writing >= 0; --writing) {
+      const int who = writing ? rank : (rank + 1) % ranks;
+      for (size_t i = 0; i < several; ++i) {
+        const hid_t space = of[i](who);
+        parts[i] =
+            (struct part){datasets[i], 9 + (int)i, space, i == 1 ? H5S_ALL : H5S_BLOCK, NULL, 0};
+      }
+      move(writing, parts, several, H5T_NATIVE_INT, collective, several < 4);
+      for (size_t i = 0; i < several; ++i) H5Sclose(parts[i].in_file);
+    }
+  }
+  for (int i = 0; i < 4; ++i) H5Dclose(datasets[i]);
+}
+
+struct pair {
+  double weight;
+  short counts[2];
+};
+
+// A type that is stored in the file, of which a string of fixed length is a part.
+static void stored_type(void) {
+  const hsize_t two = 2, each = 10, size[] = {each * (hsize_t)ranks};
+  const hid_t shorts = H5Tarray_create2(H5T_NATIVE_SHORT, 1, &two);
+  const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct pair));
+  H5Tinsert(type, "weight", HOFFSET(struct pair, weight), H5T_NATIVE_DOUBLE);
+  H5Tinsert(type, "counts", HOFFSET(struct pair, counts), shorts);
+  check(H5Tcommit2(file, "pair", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0, "H5Tcommit2");
+  const hid_t dataset = created("pairs", type, 1, size, H5P_DEFAULT);
+  const hid_t stored = H5Dget_type(dataset);
+  check(H5Tcommitted(stored) > 0, "the type of a dataset is stored");
+  const hsize_t start[] = {each * (hsize_t)rank};
+  const hid_t in_file = slab(1, size, start, NULL, &each, NULL);
+  struct pair pairs[10], found[10];
+  memset(pairs, 0, sizeof pairs);
+  memset(found, 0, sizeof found);
+  for (int i = 0; i < 10; ++i) pairs[i] = (struct pair){100 * rank + i, {(short)i, (short)rank}};
+  check(H5Dwrite(dataset, type, H5S_BLOCK, in_file, collective, pairs) >= 0, "pairs are written");
+  check(H5Dread(dataset, stored, H5S_BLOCK, in_file, collective, found) >= 0, "pairs are read");
+  for (int i = 0; i < 10; ++i) {
+    check(found[i].weight == pairs[i].weight && found[i].counts[1] == rank, "a pair");
+  }
+  // A part of the members is not copied byte by byte.
+  const hid_t weights = H5Tcreate(H5T_COMPOUND, sizeof(double));
+  H5Tinsert(weights, "weight", 0, H5T_NATIVE_DOUBLE);
+  double only[10];
+  check(H5Dread(dataset, weights, H5S_BLOCK, in_file, collective, only) >= 0, "weights are read");
+  check(only[9] == 100 * rank + 9, "a weight");
+  ++taken[0];
+  ++taken[1];
+  ++passed[1];
+  H5Tclose(weights);
+  H5Tclose(shorts);
+  H5Tclose(type);
+  H5Tclose(stored);
+  H5Sclose(in_file);
+  H5Dclose(dataset);
+}
+
+// What HDF5 refuses, it refuses with the connector, too.
+static void refused_calls(void) {
+  const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
+  const hid_t dataset = created("refused", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);
+  const hid_t in_file = all_columns(rank);
+  const hsize_t few[] = {7};
+  const hid_t in_memory = H5Screate_simple(1, few, NULL);
+  int memory[7] = {0};
+  herr_t done;
+  H5E_BEGIN_TRY {
+    done = H5Dwrite(dataset, H5T_NATIVE_INT, in_memory, in_file, collective, memory);
+  }
+  H5E_END_TRY
+  check(done < 0, "another number of elements in memory is refused");
+  ++passed[0];
+  H5Sclose(in_memory);
+  H5Sclose(in_file);
+  H5Dclose(dataset);
+}
+
+static hid_t opened(const char* path, int create) {
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);
+  hid_t made;
+  if (create) {
+    const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_userblock(creation, 512);
+    made = H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
+    H5Pclose(creation);
+  } else {
+    made = H5Fopen(path, H5F_ACC_RDONLY, access);
+  }
+  H5Pclose(access);
+  return made;
+}
+
+int main(int count, char** words) {
+  if (count < 2) return 2;
+  MPI_Init(&count, &words);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  collective = H5Pcreate(H5P_DATASET_XFER);
+  H5Pset_dxpl_mpio(collective, H5FD_MPIO_COLLECTIVE);
+  independent = H5Pcreate(H5P_DATASET_XFER);
+  const hid_t chunked = H5Pcreate(H5P_DATASET_CREATE);
+  const hsize_t chunk[] = {7, 50};
+  H5Pset_chunk(chunked, 2, chunk);
+  H5Pset_deflate(chunked, 1);
+  file = opened(words[1], 1);
+  check(file >= 0, "H5Fcreate");
+  if (count > 2) {
+    const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
+    struct part part = {created("columns", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT),
+                        2,
+                        all_columns(rank),
+                        H5S_BLOCK,
+                        NULL,
+                        0};
+    prepare(&part);
+    H5Fflush(file, H5F_SCOPE_GLOBAL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    setenv("WEIR_FAULT", words[2], 1);
+    const herr_t done =
+        H5Dwrite(part.dataset, H5T_NATIVE_INT, H5S_BLOCK, part.in_file, collective, part.memory);
+    unsetenv("WEIR_FAULT");
+    MPI_Barrier(MPI_COMM_WORLD);
+    printf("rank %d: %s\n", rank, done < 0 ? "refused" : "written");
+    free(part.memory);
+    H5Sclose(part.in_file);
+    H5Dclose(part.dataset);
+    H5Fclose(file);
+    MPI_Finalize();
+    return 0;
+  }
+  single_calls(chunked);
+  particular_calls();
+  calls_of_several(chunked);
+  stored_type();
+  refused_calls();
+  check(H5Fget_obj_count(file, H5F_OBJ_ALL) == 1, "nothing but the file is open");
+  check(H5Fclose(file) >= 0, "H5Fclose");
+
+  // Another opening, which only reads.
+  file = opened(words[1], 0);
+  struct part part = {
+      H5Dopen2(file, "columns", H5P_DEFAULT), 2, all_columns(rank), H5S_BLOCK, NULL, 0};
+  move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  H5Sclose(part.in_file);
+  H5Dclose(part.dataset);
+  check(H5Fclose(file) >= 0, "H5Fclose");
+  H5Pclose(chunked);
+  H5Pclose(collective);
+  H5Pclose(independent);
+  if (rank == 0) {
+    printf("writes %ld taken %ld passed reads %ld taken %ld passed\n", taken[0], passed[0],
+           taken[1], passed[1]);
+  }
+  int all = 0;
+  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all == 0 ? 0 : 1;
+}

@@ -1,0 +1,125 @@
+"""The VOL connector: datasets are written and read by Weir as HDF5 does it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from mpi_launcher import BUILD, configured, environment, is_open_mpi, launcher, preload
+from weir_process import WeirProcess
+
+from weir.mpiio.records import Sums, sum_up
+
+PROGRAM = BUILD / "tests" / "hdf5" / "hdf5_datasets"
+FAULTY_IO = BUILD / "tests" / "failure" / "faulty_io.so"
+# OMPIO's collective writes put bytes of its buffers where nobody has written (docs/mpi-io.md), so
+# that files could not be compared.
+INDEPENDENT = {"OMPI_MCA_fcoll": "individual", "HDF5_USE_FILE_LOCKING": "FALSE"}
+CONNECTOR = BUILD / "src" / "adapters" / "hdf5" / "hdf5-plugin" / "libweir_hdf5_vol.so.0"
+
+pytestmark = pytest.mark.skipif(
+    not (PROGRAM.exists() and CONNECTOR.exists()),
+    reason="no parallel HDF5 1.14 was found: tools/newer_hdf5 makes one",
+)
+
+
+class Run:
+    """The program, in a folder of its own: by itself, or under `weir run` with `options`."""
+
+    def __init__(
+        self, folder: Path, ranks: int, *options: str, fault: str | None = None, **variables: str
+    ) -> None:
+        folder.mkdir()
+        self.file = folder / "weir-file.h5"
+        command = [*launcher(), "-n", str(ranks), str(PROGRAM), str(self.file)]
+        command += [fault] if fault else []
+        given = environment(INDEPENDENT | variables)
+        if not options:
+            done = subprocess.run(
+                command, capture_output=True, cwd=folder, env=given, text=True, timeout=240,
+                check=False,
+            )  # fmt: skip
+            self.out, self.err, self.status = done.stdout, done.stderr, done.returncode
+            return
+        given["WEIR_HDF5_VOL_LIBRARY"] = str(CONNECTOR)
+        run = ["run", *options, "--records", "records", "--", *command]
+        with WeirProcess(run, cwd=folder, env=given) as process:
+            self.out, self.err = process.communicate(timeout=240)
+            self.status = process.wait(0)
+        self.sums: Sums = sum_up(sorted((folder / "records").glob("*.hdf5")))
+
+    def expected(self) -> list[int]:
+        """Writes taken over and passed on, and reads, of each rank."""
+        found = re.findall(r"\d+", self.out)
+        return [int(number) for number in found]
+
+    def counted(self) -> list[int]:
+        calls = self.sums.files[str(self.file)]
+        numbers = []
+        for kind in ("write", "read"):
+            both = [calls[kind], calls[f"{kind}_multi"]]
+            taken = sum(one.taken for one in both)
+            numbers += [taken, sum(one.calls for one in both) - taken]
+        return numbers
+
+
+def differences(one: Path, other: Path) -> str:
+    """What h5diff finds; that of Debian reads the files, too."""
+    beside = Path(configured("WEIR_HDF5_VOL_WITH")) / "bin" / "h5diff"
+    program = str(beside) if beside.is_file() else shutil.which("h5diff")
+    if program is None:
+        pytest.skip("there is no h5diff")
+    done = subprocess.run(
+        [program, str(one), str(other)], capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.stdout + done.stderr + ("" if done.returncode in (0, 1) else "h5diff failed")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_files_are_those_of_hdf5_alone(ranks: int, tmp_path: Path) -> None:
+    without = Run(tmp_path / "without", ranks)
+    with_it = Run(tmp_path / "with", ranks, "--hdf5")
+    assert (without.status, without.err) == (0, "")
+    assert with_it.status == 0, with_it.err
+    assert differences(without.file, with_it.file) == ""
+    assert with_it.counted() == [ranks * number for number in with_it.expected()]
+    (passed,) = with_it.sums.passed.values()
+    assert "Weir failed to move the bytes" not in passed
+    assert passed["the call is not collective"] == 3 * ranks
+    assert passed["a selection does not fit, or is of too many blocks"] == 3 * ranks
+    assert f"weir: {ranks} rank" in with_it.err
+    assert "calls on datasets of HDF5 on 1 file" in with_it.err
+
+
+def test_ranks_of_several_nodes_exchange_messages(tmp_path: Path) -> None:
+    without = Run(tmp_path / "without", 4)
+    with_it = Run(tmp_path / "with", 4, "--hdf5", WEIR_RANKS_PER_NODE="2", WEIR_AGGREGATORS="2")
+    assert with_it.status == 0, with_it.err
+    assert differences(without.file, with_it.file) == ""
+
+
+def test_calls_that_are_passed_on_are_taken_over_below(tmp_path: Path) -> None:
+    """Both libraries of Weir in one process do not disturb each other."""
+    without = Run(tmp_path / "without", 2)
+    with_it = Run(tmp_path / "with", 2, "--hdf5", "--mpi-io", "--take-over")
+    assert with_it.status == 0, with_it.err
+    assert differences(without.file, with_it.file) == ""
+    assert with_it.counted() == [2 * number for number in with_it.expected()]
+    below = sum_up(sorted((tmp_path / "with" / "records").glob("*.mpiio")))
+    taken = {name: one.taken for name, one in below.files[str(with_it.file)].items()}
+    assert taken["write_at_all"] > 0
+
+
+@pytest.mark.skipif(not is_open_mpi(), reason="error classes have other texts")
+def test_what_the_storage_refuses_is_an_error_of_hdf5_on_all_ranks(tmp_path: Path) -> None:
+    run = Run(
+        tmp_path / "with", 3, "--hdf5", fault="call=pwrite,rank=0,nth=1,error=ENOSPC",
+        LD_PRELOAD=preload(FAULTY_IO), WEIR_AGGREGATORS="1",
+    )  # fmt: skip
+    assert sorted(run.out.splitlines()) == [f"rank {rank}: refused" for rank in range(3)]
+    lines = [line for line in run.err.splitlines() if "move_datasets(): " in line]
+    text = f"Weir could not write datasets to {run.file}: MPI_ERR_NO_SPACE: no space left on device"
+    assert [line.partition("move_datasets(): ")[2] for line in lines] == [text] * 3
