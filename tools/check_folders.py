@@ -271,7 +271,7 @@ FINDS_TESTS = re.compile(
     r"\bweir_add_unit_test\(\s*\w+\s+LINKS|\bweir_find_sources\([^)]*\bTESTS\b"
 )
 FINDS_SOURCES = re.compile(
-    r"\bweir_add_(?:preloaded_)?library\(\s*\w+\s*(?:LINKS|\))|\bweir_find_sources\((?![^)]*\bTESTS\b)"
+    r"\bweir_add_(?:preloaded_)?library\(\s*\w+\s*(?:FOLDER\s+\S+\s*)?(?:LINKS|\))|\bweir_find_sources\((?![^)]*\bTESTS\b)"
 )
 
 

@@ -21,8 +21,9 @@ OpenSession open_weir;
 namespace {
 
 // Is null if this build lacks the library, and then refers to no function.
-template <bool available, OpenSession* open>
-constexpr OpenSession* opener = available ? open : nullptr;
+consteval OpenSession* opener(bool available, OpenSession* open) {
+  return available ? open : nullptr;
+}
 
 // clang-format off
 constexpr Interface registry[] = {
@@ -39,7 +40,7 @@ constexpr Interface registry[] = {
              .name_calls = {NameCall::mkdir, NameCall::rmdir, NameCall::create, NameCall::stat,
                             NameCall::lstat, NameCall::write, NameCall::read, NameCall::rename,
                             NameCall::link, NameCall::symlink, NameCall::unlink}},
-     .open = opener<has_liburing, open_posix>,
+     .open = opener(has_liburing, open_posix),
      .library = "liburing", .remedy = "install liburing-dev and"},
     {.name = "mpiio", .title = "MPIIO",
      .can = {.ranges = true, .submits = true, .parts = true, .names = true, .collective = true,
@@ -54,12 +55,12 @@ constexpr Interface registry[] = {
     {.name = "hdf5", .title = "HDF5",
      .can = {.ranges = true, .parts = true, .names = true, .collective = true, .mpi_io = true,
              .objects = true, .chunks = true, .many_arrays = true},
-     .open = opener<has_hdf5, open_hdf5>,
+     .open = opener(has_hdf5, open_hdf5),
      .library = "parallel HDF5", .remedy = "install libhdf5-openmpi-dev and"},
     {.name = "pnetcdf", .title = "PNETCDF",
      .can = {.ranges = true, .parts = true, .names = true, .collective = true, .mpi_io = true,
              .one_box = true, .many_arrays = true, .netcdf = true},
-     .open = opener<has_pnetcdf, open_pnetcdf>,
+     .open = opener(has_pnetcdf, open_pnetcdf),
      .library = "PnetCDF", .remedy = "install libpnetcdf-dev and"},
     {.name = "weir", .title = "WEIR",
      .can = {.parts = true, .names = true, .collective = true, .chunks = true, .plans = true,
