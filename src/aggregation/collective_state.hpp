@@ -18,6 +18,7 @@
 #include "aggregation/region_tables.hpp"
 #include "aggregation/session_staging.hpp"
 #include "aggregation/store_choice.hpp"
+#include "formats/known_layout.hpp"
 #include "formats/writer_lock.hpp"
 #include "plan/planner.hpp"
 #include "ranks/channel.hpp"
@@ -39,6 +40,7 @@ struct CollectiveState {
   RegionTables region_tables;
   KnownRegions known_regions;
   StoreChoices stores;
+  storage::KnownLayout known_layout;  // of files that rank 0 lays out
   std::uint64_t arrays = 0;   // number of arrays opened so far, equal on all ranks; numbers them
   std::uint64_t kinds = 0;    // OpenArray::kind() values assigned so far by this rank
   std::int64_t requests = 0;  // requests agreed on so far, equal on every rank

@@ -69,7 +69,7 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
   const auto lay_out = [&]() -> Result<LayoutBroadcast> {
     const Status alone = file->begin_writing(state, storage::WriterLock::Naming::by_caller);
     if (!alone.ok()) return alone.error();
-    auto room = format.value()->lay_out(with_files(description, state), path);
+    auto room = state.known_layout.lay_out(*format.value(), with_files(description, state), path);
     if (!room) return room.error();
     file->room_ = std::move(room).value();
     if (file->published_) {

@@ -19,6 +19,7 @@
 // other operations are for files that this program laid out or opened.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,6 +36,17 @@ namespace weir::storage {
 
 struct Additions;  // additions.hpp
 
+// All bytes of a file that has been laid out and has no bytes of arrays yet. It is the only data
+// file.
+struct LaidOutBytes {
+  struct Block {
+    std::int64_t offset = 0;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Block> blocks;  // apart from each other, in ascending order; all else is a hole
+  std::int64_t length = 0;    // of the file
+};
+
 // The places of bytes that readers do not see yet, and the update that makes readers see them.
 struct Room {
   FileMap map;
@@ -46,6 +58,8 @@ struct Room {
   std::int64_t free_from = -1;
   // A killed commit left chunks behind the file's steps, which the update removes.
   bool has_leftovers = false;
+  // By which KnownLayout makes the next file; nothing where lay_out() itself is as fast.
+  std::optional<LaidOutBytes> laid_out = {};  // NOLINT(readability-redundant-member-init)
 };
 
 // An encoded chunk that was written where readers do not see it yet.

@@ -104,6 +104,8 @@ struct FileDescription {
   // With a value, the only array is written in place: readers see it as soon as its file is laid
   // out, and it has no first step.
   std::optional<Placement> in_place = std::nullopt;
+
+  friend bool operator==(const FileDescription&, const FileDescription&) = default;
 };
 // NOLINTEND(readability-redundant-member-init)
 

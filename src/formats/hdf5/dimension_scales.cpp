@@ -26,6 +26,7 @@ Hdf5Handle make_scale(hid_t file, const std::string& name, std::int64_t extent, 
   const hsize_t most = grows ? H5S_UNLIMITED : length;
   const Hdf5Handle space(H5Screate_simple(1, &length, &most));
   const Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE));
+  H5Pset_obj_track_times(creation.id(), false);
   if (grows) {
     const hsize_t chunk = 1024;
     H5Pset_chunk(creation.id(), 1, &chunk);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/checked.hpp"
+#include "common/page.hpp"
 #include "formats/additions.hpp"
 #include "formats/dimension_names.hpp"
 #include "formats/file_map_message.hpp"
@@ -33,10 +34,15 @@ namespace {
 
 // ---- Laying out -------------------------------------------------------------------------------
 
+// Metadata of a file that are kept for the next one with the same description.
+constexpr std::int64_t most_kept_for_next = 1 << 20;
+
 // Links are kept in order of creation, so that tools list arrays in the order of the description.
+// Objects have no times, so that files of the same content have the same bytes.
 Hdf5Handle creation_in_order(hid_t what) {
   Hdf5Handle creation(H5Pcreate(what));
   H5Pset_link_creation_order(creation.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  H5Pset_obj_track_times(creation.id(), false);
   return creation;
 }
 
@@ -80,8 +86,29 @@ std::int64_t bytes_of_all(const FileDescription& description) {
   return sum.value_or(INT64_MAX);
 }
 
-Status make_file(const FileDescription& description, const std::string& path) {
+// Returns the blocks as those of a file of this length. A hole between two of them that is shorter
+// than a page is filled with zeros, so that few calls write them.
+LaidOutBytes laid_out(const Hdf5Blocks& blocks, std::int64_t length) {
+  LaidOutBytes all{.blocks = {}, .length = length};
+  for (const auto& [offset, bytes] : blocks) {
+    LaidOutBytes::Block* const last = all.blocks.empty() ? nullptr : &all.blocks.back();
+    const std::int64_t end =
+        last == nullptr ? 0 : last->offset + static_cast<std::int64_t>(last->bytes.size());
+    if (last == nullptr || offset - end >= page_bytes) {
+      all.blocks.push_back({offset, bytes});
+      continue;
+    }
+    last->bytes.resize(static_cast<std::size_t>(offset - last->offset));
+    last->bytes.insert(last->bytes.end(), bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+// Makes the file; `kept` becomes the blocks that were written, unless they were many.
+Status make_file(const FileDescription& description, const std::string& path,
+                 std::optional<Hdf5Blocks>& kept) {
   Hdf5Writing writing(Hdf5Writing::Writes::reach_the_file, description.alignment);
+  writing.keep_blocks(most_kept_for_next);
   const Hdf5Handle access = writing.access();
   const Hdf5Handle creation = creation_in_order(H5P_FILE_CREATE);
   Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()));
@@ -100,6 +127,7 @@ Status make_file(const FileDescription& description, const std::string& path) {
   }
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
   if (writing.refused() != 0) return system_failure("write", path, -1, writing.refused());
+  kept = writing.take_kept();
   return {};
 }
 
@@ -151,14 +179,17 @@ class Hdf5Format final : public Format {
     if (!empty) return empty.error();
     if (Status closed = empty.value().close(); !closed.ok()) return closed.error();
     const std::string place = incomplete_path(path);
-    if (Status status = make_file(made, place); !status.ok()) return status.error();
+    std::optional<Hdf5Blocks> kept;
+    if (Status status = make_file(made, place, kept); !status.ok()) return status.error();
     auto opened = read_hdf5_file(place);
     if (!opened) return opened.error();
     auto map = described_as(made, std::move(opened).value());
     if (!map) return map.error();
     struct stat information {};
     if (::stat(place.c_str(), &information) != 0) return system_failure("stat", place, -1, errno);
-    return Room{std::move(map).value(), publication_of({""}), information.st_size};
+    Room room{std::move(map).value(), publication_of({""}), information.st_size};
+    if (kept) room.laid_out = laid_out(*kept, information.st_size);
+    return room;
   }
 
   Result<FileMap> open(const std::string& path) const override {

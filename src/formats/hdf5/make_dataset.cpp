@@ -26,7 +26,8 @@ Hdf5Handle creation_of(const ArrayDescription& array, hid_t type) {
       H5Pset_fill_time(creation.id(), encoded ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER) >= 0 &&
       H5Pset_attr_creation_order(creation.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >=
           0 &&
-      H5Pset_attr_phase_change(creation.id(), most_hdf5_attributes_in_header, 0) >= 0;
+      H5Pset_attr_phase_change(creation.id(), most_hdf5_attributes_in_header, 0) >= 0 &&
+      H5Pset_obj_track_times(creation.id(), false) >= 0;
   if (array.chunk_extents) {
     const auto chunk = sizes_of(*array.chunk_extents, array.order);
     fine = fine && H5Pset_chunk(creation.id(), static_cast<int>(chunk.size()), chunk.data()) >= 0;

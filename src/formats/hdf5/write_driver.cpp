@@ -154,6 +154,27 @@ std::int64_t round_up(std::int64_t offset, std::int64_t to) {
   return (offset + to - 1) / to * to;
 }
 
+void enter_block(Hdf5Blocks& blocks, std::int64_t offset, const std::byte* bytes,
+                 std::size_t count) {
+  // The parts of older blocks outside this block are kept as separate blocks.
+  const std::int64_t end = offset + static_cast<std::int64_t>(count);
+  auto older = blocks.upper_bound(offset);
+  if (older != blocks.begin()) --older;
+  while (older != blocks.end() && older->first < end) {
+    const std::int64_t first = older->first;
+    const std::int64_t last = first + static_cast<std::int64_t>(older->second.size());
+    if (last <= offset) {
+      ++older;
+      continue;
+    }
+    const std::vector<std::byte> held = std::move(older->second);
+    older = blocks.erase(older);
+    if (first < offset) blocks[first].assign(held.begin(), held.begin() + (offset - first));
+    if (last > end) blocks[end].assign(held.begin() + (end - first), held.end());
+  }
+  blocks[offset].assign(bytes, bytes + count);
+}
+
 }  // namespace
 
 Hdf5Writing::~Hdf5Writing() { close(); }
@@ -303,7 +324,7 @@ bool Hdf5Writing::read(std::int64_t offset, std::byte* bytes, std::size_t count)
 void Hdf5Writing::write(std::int64_t offset, const std::byte* bytes, std::size_t count) {
   if (writes_ == Writes::are_caught) {
     try {
-      catch_block(offset, bytes, count);
+      enter_block(caught_, offset, bytes, count);
     } catch (const std::bad_alloc&) {
       refuse(ENOMEM);
     }
@@ -317,26 +338,23 @@ void Hdf5Writing::write(std::int64_t offset, const std::byte* bytes, std::size_t
     if (moved <= 0) return refuse(moved < 0 ? errno : EIO);
     done += static_cast<std::size_t>(moved);
   }
+  keep_block(offset, bytes, count);
 }
 
-void Hdf5Writing::catch_block(std::int64_t offset, const std::byte* bytes, std::size_t count) {
-  // The parts of older blocks outside this block are kept as separate blocks.
-  const std::int64_t end = offset + static_cast<std::int64_t>(count);
-  auto older = caught_.upper_bound(offset);
-  if (older != caught_.begin()) --older;
-  while (older != caught_.end() && older->first < end) {
-    const std::int64_t first = older->first;
-    const std::int64_t last = first + static_cast<std::int64_t>(older->second.size());
-    if (last <= offset) {
-      ++older;
-      continue;
-    }
-    const std::vector<std::byte> held = std::move(older->second);
-    older = caught_.erase(older);
-    if (first < offset) caught_[first].assign(held.begin(), held.begin() + (offset - first));
-    if (last > end) caught_[end].assign(held.begin() + (end - first), held.end());
+void Hdf5Writing::keep_blocks(std::int64_t most) {
+  kept_.emplace();
+  may_be_kept_ = most;
+}
+
+void Hdf5Writing::keep_block(std::int64_t offset, const std::byte* bytes, std::size_t count) {
+  if (!kept_) return;
+  if (count > static_cast<std::size_t>(may_be_kept_)) return kept_.reset();
+  may_be_kept_ -= static_cast<std::int64_t>(count);
+  try {
+    enter_block(*kept_, offset, bytes, count);
+  } catch (const std::bad_alloc&) {
+    kept_.reset();
   }
-  caught_[offset].assign(bytes, bytes + count);
 }
 
 void Hdf5Writing::set_length() {

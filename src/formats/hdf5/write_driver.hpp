@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "formats/hdf5/library.hpp"
@@ -65,6 +66,11 @@ class Hdf5Writing {
   void begin_lookup();
   [[nodiscard]] std::optional<Lookup> end_lookup();
 
+  // Keeps copies of the blocks that reach the file, until they are more than `most` bytes.
+  void keep_blocks(std::int64_t most);
+  // Returns the copies; nothing if they were more.
+  [[nodiscard]] std::optional<Hdf5Blocks> take_kept() { return std::exchange(kept_, std::nullopt); }
+
   // Returns the errno of the first change of the file that the system refused; 0: none. The library
   // does not get the error, because it could then not close the file, and would crash when the
   // program ends. Callers must therefore check this even after a file was closed without an error.
@@ -94,7 +100,7 @@ class Hdf5Writing {
   [[nodiscard]] bool drops_data(std::int64_t offset);
 
  private:
-  void catch_block(std::int64_t offset, const std::byte* bytes, std::size_t count);
+  void keep_block(std::int64_t offset, const std::byte* bytes, std::size_t count);
   void refuse(int error) {
     if (refused_ == 0) refused_ = error;
   }
@@ -122,6 +128,8 @@ class Hdf5Writing {
   };
   GivenPlace given_;
   Hdf5Blocks caught_;
+  std::optional<Hdf5Blocks> kept_;
+  std::int64_t may_be_kept_ = 0;  // further bytes
 };
 
 }  // namespace weir::storage

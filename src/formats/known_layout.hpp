@@ -1,0 +1,26 @@
+// Lays out files one after the other. A program mostly writes files of the same arrays, and a
+// format's library may take longer to lay one out than its bytes take: HDF5 takes 1.5 ms for 19
+// arrays. A file with the same description as the one before gets the same bytes, without the
+// format.
+#pragma once
+
+#include <string>
+
+#include "formats/format.hpp"
+
+namespace weir::storage {
+
+class KnownLayout {
+ public:
+  // Does what format.lay_out(file, path) does. Room::laid_out of the result is empty.
+  [[nodiscard]] Result<Room> lay_out(const Format& format, const FileDescription& file,
+                                     const std::string& path);
+
+ private:
+  const Format* format_ = nullptr;  // null: nothing is known
+  FileDescription file_;
+  Room room_;
+  LaidOutBytes bytes_;
+};
+
+}  // namespace weir::storage
