@@ -22,7 +22,7 @@ CONNECTOR = BUILD / "src" / "adapters" / "hdf5" / "hdf5-plugin" / "libweir_hdf5_
 
 pytestmark = pytest.mark.skipif(
     not (PROGRAM.exists() and CONNECTOR.exists()),
-    reason="no parallel HDF5 1.14 was found: tools/newer_hdf5 makes one",
+    reason="Weir was built without parallel HDF5 1.14: tools/newer_hdf5 makes one",
 )
 
 
