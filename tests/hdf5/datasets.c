@@ -3,12 +3,16 @@
 // "weir" should have taken over.
 //
 //   datasets FILE          exit status 0 if all was as it should be
-//   datasets FILE FAULT    a write while the storage has this fault (tests/failure/faulty_io.c)
+//   datasets FILE CALL FAULT
+//                          a call while the storage has this fault (tests/failure/faulty_io.c), and
+//                          again without it. CALL is write, pieces (a write of one block on each
+//                          rank), H5Fflush or H5Fclose.
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { most_together = 8 };
 
@@ -229,6 +233,24 @@ static hid_t many_points(int who, size_t many) {
 }
 static hid_t most_points(int who) { return many_points(who, most_blocks); }
 static hid_t too_many_points(int who) { return many_points(who, most_blocks + 1); }
+// As many strides in each other as a selection may have that is taken over, and one more.
+enum { most_levels = 8 };
+static const hsize_t* deep_size(void) {
+  static hsize_t size[] = {0, 3, 3, 3, 3, 3, 3, 3, 3, 3};
+  size[0] = (hsize_t)ranks;
+  return size;
+}
+static hid_t nested_strides(int who, size_t levels) {
+  hsize_t start[2 + most_levels] = {0}, stride[2 + most_levels], times[2 + most_levels];
+  start[0] = (hsize_t)who;
+  for (size_t d = 0; d < 2 + most_levels; ++d) {
+    stride[d] = 2;
+    times[d] = d > most_levels + 1 - levels ? 2 : 1;
+  }
+  return slab(2 + most_levels, deep_size(), start, stride, times, NULL);
+}
+static hid_t most_strides(int who) { return nested_strides(who, most_levels); }
+static hid_t too_many_strides(int who) { return nested_strides(who, most_levels + 1); }
 // A box that is moved by an offset.
 static hid_t moved_box(int who) {
   const hsize_t size[] = {20, 64 * (hsize_t)ranks}, start[] = {0, 0}, count[] = {6, 10};
@@ -275,6 +297,10 @@ static void single_calls(hid_t chunked) {
   dataset = created("many points", H5T_NATIVE_INT, 1, long_line, contiguous);
   round_trip(dataset, 0, most_points, H5S_BLOCK, 1);
   round_trip(dataset, 0, too_many_points, H5S_BLOCK, 0);
+  H5Dclose(dataset);
+  dataset = created("strides", H5T_NATIVE_INT, 2 + most_levels, deep_size(), contiguous);
+  round_trip(dataset, 0, most_strides, H5S_BLOCK, 1);
+  round_trip(dataset, 0, too_many_strides, H5S_BLOCK, 0);
   H5Dclose(dataset);
   dataset = created("chunked", H5T_NATIVE_INT, 2, wide, chunked);
   round_trip(dataset, 6, all_columns, H5S_BLOCK, 0);
@@ -439,6 +465,46 @@ static hid_t opened(const char* path, int create) {
   return made;
 }
 
+static herr_t called(const char* call, const struct part* part) {
+  if (strcmp(call, "H5Fflush") == 0) return H5Fflush(file, H5F_SCOPE_GLOBAL);
+  if (strcmp(call, "H5Fclose") == 0) return H5Fclose(file);
+  return H5Dwrite(part->dataset, H5T_NATIVE_INT, H5S_BLOCK, part->in_file, collective,
+                  part->memory);
+}
+
+// What was written before the fault, or again after it, is in the file.
+static void call_twice(const char* path, const char* call, const char* fault) {
+  const int closes = strcmp(call, "H5Fclose") == 0, own = strcmp(call, "pieces") == 0;
+  const hsize_t wide[] = {20, 64 * (hsize_t)ranks}, rows[] = {5 * (hsize_t)ranks, 40};
+  struct part part = {.dataset = created("it", H5T_NATIVE_INT, 2, own ? rows : wide, H5P_DEFAULT),
+                      .number = 2,
+                      .in_file = own ? own_rows(rank) : all_columns(rank),
+                      .in_memory = H5S_BLOCK};
+  H5Fflush(file, H5F_SCOPE_GLOBAL);
+  prepare(&part);
+  each_element(&part, 0);
+  if (strstr(call, "H5") == call) check(called("write", &part) >= 0, "a write failed");
+  if (closes) H5Dclose(part.dataset);
+  MPI_Barrier(MPI_COMM_WORLD);
+  setenv("WEIR_FAULT", fault, 1);
+  fsync(STDERR_FILENO);  // close() alone does not look at the variable
+  const herr_t first = called(call, &part);
+  unsetenv("WEIR_FAULT");
+  MPI_Barrier(MPI_COMM_WORLD);
+  const herr_t again = first < 0 || !closes ? called(call, &part) : 0;
+  printf("rank %d: %s, then %s\n", rank, first < 0 ? "refused" : "done",
+         again < 0 ? "refused" : "done");
+  free(part.memory);
+  if (closes) {
+    file = opened(path, 0);
+    part.dataset = H5Dopen2(file, "it", H5P_DEFAULT);
+  }
+  move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  H5Sclose(part.in_file);
+  H5Dclose(part.dataset);
+  check(H5Fclose(file) >= 0, "H5Fclose");
+}
+
 int main(int count, char** words) {
   if (count < 2) return 2;
   MPI_Init(&count, &words);
@@ -453,29 +519,10 @@ int main(int count, char** words) {
   H5Pset_deflate(chunked, 1);
   file = opened(words[1], 1);
   check(file >= 0, "H5Fcreate");
-  if (count > 2) {
-    const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
-    struct part part = {created("columns", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT),
-                        2,
-                        all_columns(rank),
-                        H5S_BLOCK,
-                        NULL,
-                        0};
-    prepare(&part);
-    H5Fflush(file, H5F_SCOPE_GLOBAL);
-    MPI_Barrier(MPI_COMM_WORLD);
-    setenv("WEIR_FAULT", words[2], 1);
-    const herr_t done =
-        H5Dwrite(part.dataset, H5T_NATIVE_INT, H5S_BLOCK, part.in_file, collective, part.memory);
-    unsetenv("WEIR_FAULT");
-    MPI_Barrier(MPI_COMM_WORLD);
-    printf("rank %d: %s\n", rank, done < 0 ? "refused" : "written");
-    free(part.memory);
-    H5Sclose(part.in_file);
-    H5Dclose(part.dataset);
-    H5Fclose(file);
+  if (count > 3) {
+    call_twice(words[1], words[2], words[3]);
     MPI_Finalize();
-    return 0;
+    return failures == 0 ? 0 : 1;
   }
   single_calls(chunked);
   particular_calls();
