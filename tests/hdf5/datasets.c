@@ -429,6 +429,37 @@ static void stored_type(void) {
   H5Dclose(dataset);
 }
 
+// Calls with an event set are done when they return, and their bytes are there.
+static void calls_with_events(void) {
+  const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
+  struct part part = {.dataset = created("events", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT),
+                      .number = 14,
+                      .in_file = all_columns(rank),
+                      .in_memory = H5S_BLOCK};
+  const hid_t events = H5EScreate();
+  prepare(&part);
+  each_element(&part, 0);
+  check(H5Dwrite_async(part.dataset, H5T_NATIVE_INT, H5S_BLOCK, part.in_file, collective,
+                       part.memory, events) >= 0,
+        "H5Dwrite_async");
+  for (size_t i = 0; i < part.size; ++i) part.memory[i] = -1;
+  check(H5Dread_async(part.dataset, H5T_NATIVE_INT, H5S_BLOCK, part.in_file, collective,
+                      part.memory, events) >= 0,
+        "H5Dread_async");
+  size_t waiting = 1;
+  hbool_t has_failed = 1;
+  check(H5ESwait(events, H5ES_WAIT_FOREVER, &waiting, &has_failed) >= 0 && waiting == 0,
+        "nothing is waited for");
+  check(H5ESget_err_status(events, &has_failed) >= 0 && !has_failed, "nothing has failed");
+  each_element(&part, 1);
+  ++taken[0];
+  ++taken[1];
+  check(H5ESclose(events) >= 0, "H5ESclose");
+  free(part.memory);
+  H5Sclose(part.in_file);
+  H5Dclose(part.dataset);
+}
+
 // What HDF5 refuses, it refuses with the connector, too.
 static void refused_calls(void) {
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
@@ -528,6 +559,7 @@ int main(int count, char** words) {
   particular_calls();
   calls_of_several(chunked);
   stored_type();
+  calls_with_events();
   refused_calls();
   check(H5Fget_obj_count(file, H5F_OBJ_ALL) == 1, "nothing but the file is open");
   check(H5Fclose(file) >= 0, "H5Fclose");
