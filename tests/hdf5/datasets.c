@@ -27,7 +27,7 @@ static void check(int holds, const char* what) {
 }
 
 // A dataset and what this rank moves of it.
-struct part {
+struct Part {
   hid_t dataset;
   int number;
   hid_t in_file;    // H5S_ALL, or a dataspace
@@ -58,7 +58,7 @@ static hsize_t* places_of(hid_t space, size_t count) {
 static int value(int number, hsize_t place) { return 1000000 * (number + 1) + (int)place; }
 
 // Fills the memory with what belongs into the file, or compares it.
-static void each_element(struct part* part, int compare) {
+static void each_element(struct Part* part, int compare) {
   const hid_t whole = H5Dget_space(part->dataset);
   const hid_t in_file = part->in_file == H5S_ALL ? whole : part->in_file;
   const size_t count = (size_t)H5Sget_select_npoints(in_file);
@@ -88,7 +88,7 @@ static void each_element(struct part* part, int compare) {
   H5Sclose(whole);
 }
 
-static void prepare(struct part* part) {
+static void prepare(struct Part* part) {
   const hid_t whole = H5Dget_space(part->dataset);
   const hid_t in_file = part->in_file == H5S_ALL ? whole : part->in_file;
   hssize_t size = H5Sget_select_npoints(in_file);
@@ -102,7 +102,7 @@ static void prepare(struct part* part) {
 }
 
 // Moves parts by one call. `type` is that of the memory.
-static void move(int writing, struct part* parts, size_t count, hid_t type, hid_t transfer,
+static void move(int writing, struct Part* parts, size_t count, hid_t type, hid_t transfer,
                  int is_taken) {
   hid_t datasets[most_together], types[most_together], here[most_together], there[most_together];
   void* memory[most_together];
@@ -115,7 +115,7 @@ static void move(int writing, struct part* parts, size_t count, hid_t type, hid_
     there[i] = parts[i].in_file;
     memory[i] = parts[i].memory;
   }
-  herr_t done;
+  herr_t done = -1;
   if (count == 1 && writing) {
     done = H5Dwrite(datasets[0], type, here[0], there[0], transfer, memory[0]);
   } else if (count == 1) {
@@ -187,7 +187,7 @@ static hid_t stripes_of(int who) {
 
 // Writes as rank `rank`, and reads as the next one: once Weir has written, others read its bytes.
 static void round_trip(hid_t dataset, int number, hid_t (*of)(int), hid_t in_memory, int is_taken) {
-  struct part part = {dataset, number, of(rank), in_memory, NULL, 0};
+  struct Part part = {dataset, number, of(rank), in_memory, NULL, 0};
   move(1, &part, 1, H5T_NATIVE_INT, collective, is_taken);
   H5Sclose(part.in_file);
   part.in_file = of((rank + 1) % ranks);
@@ -315,7 +315,7 @@ static void single_calls(hid_t chunked) {
 static void particular_calls(void) {
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
   const hid_t dataset = created("particular", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);
-  struct part part = {dataset, 8, all_columns(rank), H5S_BLOCK, NULL, 0};
+  struct Part part = {dataset, 8, all_columns(rank), H5S_BLOCK, NULL, 0};
   move(1, &part, 1, H5T_NATIVE_INT, independent, 0);
   MPI_Barrier(MPI_COMM_WORLD);
   move(0, &part, 1, H5T_NATIVE_INT, independent, 0);
@@ -362,7 +362,7 @@ static void particular_calls(void) {
 static void calls_of_several(hid_t chunked) {
   const hsize_t n = (hsize_t)ranks;
   const hsize_t line[] = {333}, wide[] = {20, 64 * n}, rows[] = {5 * n, 40};
-  struct part parts[5];
+  struct Part parts[5];
   // In another order than that of the file.
   const hid_t last = created("several a", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);
   const hid_t first = created("several b", H5T_NATIVE_INT, 1, line, H5P_DEFAULT);
@@ -376,7 +376,7 @@ static void calls_of_several(hid_t chunked) {
       for (size_t i = 0; i < several; ++i) {
         const hid_t space = of[i](who);
         parts[i] =
-            (struct part){datasets[i], 9 + (int)i, space, i == 1 ? H5S_ALL : H5S_BLOCK, NULL, 0};
+            (struct Part){datasets[i], 9 + (int)i, space, i == 1 ? H5S_ALL : H5S_BLOCK, NULL, 0};
       }
       move(writing, parts, several, H5T_NATIVE_INT, collective, several < 4);
       for (size_t i = 0; i < several; ++i) H5Sclose(parts[i].in_file);
@@ -385,7 +385,7 @@ static void calls_of_several(hid_t chunked) {
   for (int i = 0; i < 4; ++i) H5Dclose(datasets[i]);
 }
 
-struct pair {
+struct Pair {
   double weight;
   short counts[2];
 };
@@ -394,19 +394,19 @@ struct pair {
 static void stored_type(void) {
   const hsize_t two = 2, each = 10, size[] = {each * (hsize_t)ranks};
   const hid_t shorts = H5Tarray_create2(H5T_NATIVE_SHORT, 1, &two);
-  const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct pair));
-  H5Tinsert(type, "weight", HOFFSET(struct pair, weight), H5T_NATIVE_DOUBLE);
-  H5Tinsert(type, "counts", HOFFSET(struct pair, counts), shorts);
+  const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct Pair));
+  H5Tinsert(type, "weight", HOFFSET(struct Pair, weight), H5T_NATIVE_DOUBLE);
+  H5Tinsert(type, "counts", HOFFSET(struct Pair, counts), shorts);
   check(H5Tcommit2(file, "pair", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0, "H5Tcommit2");
   const hid_t dataset = created("pairs", type, 1, size, H5P_DEFAULT);
   const hid_t stored = H5Dget_type(dataset);
   check(H5Tcommitted(stored) > 0, "the type of a dataset is stored");
   const hsize_t start[] = {each * (hsize_t)rank};
   const hid_t in_file = slab(1, size, start, NULL, &each, NULL);
-  struct pair pairs[10], found[10];
+  struct Pair pairs[10], found[10];
   memset(pairs, 0, sizeof pairs);
   memset(found, 0, sizeof found);
-  for (int i = 0; i < 10; ++i) pairs[i] = (struct pair){100 * rank + i, {(short)i, (short)rank}};
+  for (int i = 0; i < 10; ++i) pairs[i] = (struct Pair){100 * rank + i, {(short)i, (short)rank}};
   check(H5Dwrite(dataset, type, H5S_BLOCK, in_file, collective, pairs) >= 0, "pairs are written");
   check(H5Dread(dataset, stored, H5S_BLOCK, in_file, collective, found) >= 0, "pairs are read");
   for (int i = 0; i < 10; ++i) {
@@ -432,7 +432,7 @@ static void stored_type(void) {
 // Calls with an event set are done when they return, and their bytes are there.
 static void calls_with_events(void) {
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
-  struct part part = {.dataset = created("events", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT),
+  struct Part part = {.dataset = created("events", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT),
                       .number = 14,
                       .in_file = all_columns(rank),
                       .in_memory = H5S_BLOCK};
@@ -468,7 +468,7 @@ static void refused_calls(void) {
   const hsize_t few[] = {7};
   const hid_t in_memory = H5Screate_simple(1, few, NULL);
   int memory[7] = {0};
-  herr_t done;
+  herr_t done = -1;
   H5E_BEGIN_TRY {
     done = H5Dwrite(dataset, H5T_NATIVE_INT, in_memory, in_file, collective, memory);
   }
@@ -483,7 +483,7 @@ static void refused_calls(void) {
 static hid_t opened(const char* path, int create) {
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);
-  hid_t made;
+  hid_t made = H5I_INVALID_HID;
   if (create) {
     const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
     H5Pset_userblock(creation, 512);
@@ -496,7 +496,7 @@ static hid_t opened(const char* path, int create) {
   return made;
 }
 
-static herr_t called(const char* call, const struct part* part) {
+static herr_t called(const char* call, const struct Part* part) {
   if (strcmp(call, "H5Fflush") == 0) return H5Fflush(file, H5F_SCOPE_GLOBAL);
   if (strcmp(call, "H5Fclose") == 0) return H5Fclose(file);
   return H5Dwrite(part->dataset, H5T_NATIVE_INT, H5S_BLOCK, part->in_file, collective,
@@ -507,7 +507,7 @@ static herr_t called(const char* call, const struct part* part) {
 static void call_twice(const char* path, const char* call, const char* fault) {
   const int closes = strcmp(call, "H5Fclose") == 0, own = strcmp(call, "pieces") == 0;
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks}, rows[] = {5 * (hsize_t)ranks, 40};
-  struct part part = {.dataset = created("it", H5T_NATIVE_INT, 2, own ? rows : wide, H5P_DEFAULT),
+  struct Part part = {.dataset = created("it", H5T_NATIVE_INT, 2, own ? rows : wide, H5P_DEFAULT),
                       .number = 2,
                       .in_file = own ? own_rows(rank) : all_columns(rank),
                       .in_memory = H5S_BLOCK};
@@ -566,7 +566,7 @@ int main(int count, char** words) {
 
   // Another opening, which only reads.
   file = opened(words[1], 0);
-  struct part part = {
+  struct Part part = {
       H5Dopen2(file, "columns", H5P_DEFAULT), 2, all_columns(rank), H5S_BLOCK, NULL, 0};
   move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
   H5Sclose(part.in_file);

@@ -85,7 +85,7 @@ herr_t move(const DatasetCall& call, const PassOn& pass_on) {
 herr_t write_datasets(std::size_t count, void* datasets[], hid_t memory_types[],
                       hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer,
                       const void* memory[], void** request) {
-  // Memory is only read in a write.
+  // Memory is only read in a write. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   auto* const places = const_cast<void* const*>(reinterpret_cast<const void* const*>(memory));
   return move({true, count, datasets, memory_types, memory_spaces, file_spaces, transfer, places},
               [&] {
