@@ -103,7 +103,11 @@ function(weir_add_preloaded_library name)
       LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${arg_FOLDER}" INSTALL_RPATH "$ORIGIN/..")
   endif()
   if(DEFINED SKBUILD_PLATLIB_DIR)
-    # A Python wheel: beside the module that makes programs load it.
+    # A Python wheel: beside the module that makes programs load it. What is copied into it has been
+    # built for its place there.
+    if(arg_FOLDER)
+      set_target_properties(${name} PROPERTIES BUILD_WITH_INSTALL_RPATH TRUE)
+    endif()
     install(FILES "$<TARGET_FILE:${name}>" DESTINATION "${SKBUILD_PLATLIB_DIR}/weir/_core/${arg_FOLDER}"
             RENAME lib${name}.so.0 COMPONENT program)
   else()

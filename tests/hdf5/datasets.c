@@ -3,12 +3,16 @@
 // "weir" should have taken over.
 //
 //   datasets FILE          exit status 0 if all was as it should be
-//   datasets FILE FAULT    a write while the storage has this fault (tests/failure/faulty_io.c)
+//   datasets FILE CALL FAULT
+//                          a call while the storage has this fault (tests/failure/faulty_io.c), and
+//                          again without it. CALL is write, pieces (a write of one block on each
+//                          rank), H5Fflush or H5Fclose.
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { most_together = 8 };
 
@@ -23,7 +27,7 @@ static void check(int holds, const char* what) {
 }
 
 // A dataset and what this rank moves of it.
-struct part {
+struct Part {
   hid_t dataset;
   int number;
   hid_t in_file;    // H5S_ALL, or a dataspace
@@ -54,7 +58,7 @@ static hsize_t* places_of(hid_t space, size_t count) {
 static int value(int number, hsize_t place) { return 1000000 * (number + 1) + (int)place; }
 
 // Fills the memory with what belongs into the file, or compares it.
-static void each_element(struct part* part, int compare) {
+static void each_element(struct Part* part, int compare) {
   const hid_t whole = H5Dget_space(part->dataset);
   const hid_t in_file = part->in_file == H5S_ALL ? whole : part->in_file;
   const size_t count = (size_t)H5Sget_select_npoints(in_file);
@@ -84,7 +88,7 @@ static void each_element(struct part* part, int compare) {
   H5Sclose(whole);
 }
 
-static void prepare(struct part* part) {
+static void prepare(struct Part* part) {
   const hid_t whole = H5Dget_space(part->dataset);
   const hid_t in_file = part->in_file == H5S_ALL ? whole : part->in_file;
   hssize_t size = H5Sget_select_npoints(in_file);
@@ -98,7 +102,7 @@ static void prepare(struct part* part) {
 }
 
 // Moves parts by one call. `type` is that of the memory.
-static void move(int writing, struct part* parts, size_t count, hid_t type, hid_t transfer,
+static void move(int writing, struct Part* parts, size_t count, hid_t type, hid_t transfer,
                  int is_taken) {
   hid_t datasets[most_together], types[most_together], here[most_together], there[most_together];
   void* memory[most_together];
@@ -111,7 +115,7 @@ static void move(int writing, struct part* parts, size_t count, hid_t type, hid_
     there[i] = parts[i].in_file;
     memory[i] = parts[i].memory;
   }
-  herr_t done;
+  herr_t done = -1;
   if (count == 1 && writing) {
     done = H5Dwrite(datasets[0], type, here[0], there[0], transfer, memory[0]);
   } else if (count == 1) {
@@ -183,7 +187,7 @@ static hid_t stripes_of(int who) {
 
 // Writes as rank `rank`, and reads as the next one: once Weir has written, others read its bytes.
 static void round_trip(hid_t dataset, int number, hid_t (*of)(int), hid_t in_memory, int is_taken) {
-  struct part part = {dataset, number, of(rank), in_memory, NULL, 0};
+  struct Part part = {dataset, number, of(rank), in_memory, NULL, 0};
   move(1, &part, 1, H5T_NATIVE_INT, collective, is_taken);
   H5Sclose(part.in_file);
   part.in_file = of((rank + 1) % ranks);
@@ -229,6 +233,24 @@ static hid_t many_points(int who, size_t many) {
 }
 static hid_t most_points(int who) { return many_points(who, most_blocks); }
 static hid_t too_many_points(int who) { return many_points(who, most_blocks + 1); }
+// As many strides in each other as a selection may have that is taken over, and one more.
+enum { most_levels = 8 };
+static const hsize_t* deep_size(void) {
+  static hsize_t size[] = {0, 3, 3, 3, 3, 3, 3, 3, 3, 3};
+  size[0] = (hsize_t)ranks;
+  return size;
+}
+static hid_t nested_strides(int who, size_t levels) {
+  hsize_t start[2 + most_levels] = {0}, stride[2 + most_levels], times[2 + most_levels];
+  start[0] = (hsize_t)who;
+  for (size_t d = 0; d < 2 + most_levels; ++d) {
+    stride[d] = 2;
+    times[d] = d > most_levels + 1 - levels ? 2 : 1;
+  }
+  return slab(2 + most_levels, deep_size(), start, stride, times, NULL);
+}
+static hid_t most_strides(int who) { return nested_strides(who, most_levels); }
+static hid_t too_many_strides(int who) { return nested_strides(who, most_levels + 1); }
 // A box that is moved by an offset.
 static hid_t moved_box(int who) {
   const hsize_t size[] = {20, 64 * (hsize_t)ranks}, start[] = {0, 0}, count[] = {6, 10};
@@ -276,6 +298,10 @@ static void single_calls(hid_t chunked) {
   round_trip(dataset, 0, most_points, H5S_BLOCK, 1);
   round_trip(dataset, 0, too_many_points, H5S_BLOCK, 0);
   H5Dclose(dataset);
+  dataset = created("strides", H5T_NATIVE_INT, 2 + most_levels, deep_size(), contiguous);
+  round_trip(dataset, 0, most_strides, H5S_BLOCK, 1);
+  round_trip(dataset, 0, too_many_strides, H5S_BLOCK, 0);
+  H5Dclose(dataset);
   dataset = created("chunked", H5T_NATIVE_INT, 2, wide, chunked);
   round_trip(dataset, 6, all_columns, H5S_BLOCK, 0);
   H5Dclose(dataset);
@@ -289,7 +315,7 @@ static void single_calls(hid_t chunked) {
 static void particular_calls(void) {
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
   const hid_t dataset = created("particular", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);
-  struct part part = {dataset, 8, all_columns(rank), H5S_BLOCK, NULL, 0};
+  struct Part part = {dataset, 8, all_columns(rank), H5S_BLOCK, NULL, 0};
   move(1, &part, 1, H5T_NATIVE_INT, independent, 0);
   MPI_Barrier(MPI_COMM_WORLD);
   move(0, &part, 1, H5T_NATIVE_INT, independent, 0);
@@ -336,7 +362,7 @@ static void particular_calls(void) {
 static void calls_of_several(hid_t chunked) {
   const hsize_t n = (hsize_t)ranks;
   const hsize_t line[] = {333}, wide[] = {20, 64 * n}, rows[] = {5 * n, 40};
-  struct part parts[5];
+  struct Part parts[5];
   // In another order than that of the file.
   const hid_t last = created("several a", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);
   const hid_t first = created("several b", H5T_NATIVE_INT, 1, line, H5P_DEFAULT);
@@ -350,7 +376,7 @@ static void calls_of_several(hid_t chunked) {
       for (size_t i = 0; i < several; ++i) {
         const hid_t space = of[i](who);
         parts[i] =
-            (struct part){datasets[i], 9 + (int)i, space, i == 1 ? H5S_ALL : H5S_BLOCK, NULL, 0};
+            (struct Part){datasets[i], 9 + (int)i, space, i == 1 ? H5S_ALL : H5S_BLOCK, NULL, 0};
       }
       move(writing, parts, several, H5T_NATIVE_INT, collective, several < 4);
       for (size_t i = 0; i < several; ++i) H5Sclose(parts[i].in_file);
@@ -359,7 +385,7 @@ static void calls_of_several(hid_t chunked) {
   for (int i = 0; i < 4; ++i) H5Dclose(datasets[i]);
 }
 
-struct pair {
+struct Pair {
   double weight;
   short counts[2];
 };
@@ -368,19 +394,19 @@ struct pair {
 static void stored_type(void) {
   const hsize_t two = 2, each = 10, size[] = {each * (hsize_t)ranks};
   const hid_t shorts = H5Tarray_create2(H5T_NATIVE_SHORT, 1, &two);
-  const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct pair));
-  H5Tinsert(type, "weight", HOFFSET(struct pair, weight), H5T_NATIVE_DOUBLE);
-  H5Tinsert(type, "counts", HOFFSET(struct pair, counts), shorts);
+  const hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(struct Pair));
+  H5Tinsert(type, "weight", HOFFSET(struct Pair, weight), H5T_NATIVE_DOUBLE);
+  H5Tinsert(type, "counts", HOFFSET(struct Pair, counts), shorts);
   check(H5Tcommit2(file, "pair", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0, "H5Tcommit2");
   const hid_t dataset = created("pairs", type, 1, size, H5P_DEFAULT);
   const hid_t stored = H5Dget_type(dataset);
   check(H5Tcommitted(stored) > 0, "the type of a dataset is stored");
   const hsize_t start[] = {each * (hsize_t)rank};
   const hid_t in_file = slab(1, size, start, NULL, &each, NULL);
-  struct pair pairs[10], found[10];
+  struct Pair pairs[10], found[10];
   memset(pairs, 0, sizeof pairs);
   memset(found, 0, sizeof found);
-  for (int i = 0; i < 10; ++i) pairs[i] = (struct pair){100 * rank + i, {(short)i, (short)rank}};
+  for (int i = 0; i < 10; ++i) pairs[i] = (struct Pair){100 * rank + i, {(short)i, (short)rank}};
   check(H5Dwrite(dataset, type, H5S_BLOCK, in_file, collective, pairs) >= 0, "pairs are written");
   check(H5Dread(dataset, stored, H5S_BLOCK, in_file, collective, found) >= 0, "pairs are read");
   for (int i = 0; i < 10; ++i) {
@@ -403,6 +429,37 @@ static void stored_type(void) {
   H5Dclose(dataset);
 }
 
+// Calls with an event set are done when they return, and their bytes are there.
+static void calls_with_events(void) {
+  const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
+  struct Part part = {.dataset = created("events", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT),
+                      .number = 14,
+                      .in_file = all_columns(rank),
+                      .in_memory = H5S_BLOCK};
+  const hid_t events = H5EScreate();
+  prepare(&part);
+  each_element(&part, 0);
+  check(H5Dwrite_async(part.dataset, H5T_NATIVE_INT, H5S_BLOCK, part.in_file, collective,
+                       part.memory, events) >= 0,
+        "H5Dwrite_async");
+  for (size_t i = 0; i < part.size; ++i) part.memory[i] = -1;
+  check(H5Dread_async(part.dataset, H5T_NATIVE_INT, H5S_BLOCK, part.in_file, collective,
+                      part.memory, events) >= 0,
+        "H5Dread_async");
+  size_t waiting = 1;
+  hbool_t has_failed = 1;
+  check(H5ESwait(events, H5ES_WAIT_FOREVER, &waiting, &has_failed) >= 0 && waiting == 0,
+        "nothing is waited for");
+  check(H5ESget_err_status(events, &has_failed) >= 0 && !has_failed, "nothing has failed");
+  each_element(&part, 1);
+  ++taken[0];
+  ++taken[1];
+  check(H5ESclose(events) >= 0, "H5ESclose");
+  free(part.memory);
+  H5Sclose(part.in_file);
+  H5Dclose(part.dataset);
+}
+
 // What HDF5 refuses, it refuses with the connector, too.
 static void refused_calls(void) {
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
@@ -411,7 +468,7 @@ static void refused_calls(void) {
   const hsize_t few[] = {7};
   const hid_t in_memory = H5Screate_simple(1, few, NULL);
   int memory[7] = {0};
-  herr_t done;
+  herr_t done = -1;
   H5E_BEGIN_TRY {
     done = H5Dwrite(dataset, H5T_NATIVE_INT, in_memory, in_file, collective, memory);
   }
@@ -426,7 +483,7 @@ static void refused_calls(void) {
 static hid_t opened(const char* path, int create) {
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);
-  hid_t made;
+  hid_t made = H5I_INVALID_HID;
   if (create) {
     const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
     H5Pset_userblock(creation, 512);
@@ -437,6 +494,46 @@ static hid_t opened(const char* path, int create) {
   }
   H5Pclose(access);
   return made;
+}
+
+static herr_t called(const char* call, const struct Part* part) {
+  if (strcmp(call, "H5Fflush") == 0) return H5Fflush(file, H5F_SCOPE_GLOBAL);
+  if (strcmp(call, "H5Fclose") == 0) return H5Fclose(file);
+  return H5Dwrite(part->dataset, H5T_NATIVE_INT, H5S_BLOCK, part->in_file, collective,
+                  part->memory);
+}
+
+// What was written before the fault, or again after it, is in the file.
+static void call_twice(const char* path, const char* call, const char* fault) {
+  const int closes = strcmp(call, "H5Fclose") == 0, own = strcmp(call, "pieces") == 0;
+  const hsize_t wide[] = {20, 64 * (hsize_t)ranks}, rows[] = {5 * (hsize_t)ranks, 40};
+  struct Part part = {.dataset = created("it", H5T_NATIVE_INT, 2, own ? rows : wide, H5P_DEFAULT),
+                      .number = 2,
+                      .in_file = own ? own_rows(rank) : all_columns(rank),
+                      .in_memory = H5S_BLOCK};
+  H5Fflush(file, H5F_SCOPE_GLOBAL);
+  prepare(&part);
+  each_element(&part, 0);
+  if (strstr(call, "H5") == call) check(called("write", &part) >= 0, "a write failed");
+  if (closes) H5Dclose(part.dataset);
+  MPI_Barrier(MPI_COMM_WORLD);
+  setenv("WEIR_FAULT", fault, 1);
+  fsync(STDERR_FILENO);  // close() alone does not look at the variable
+  const herr_t first = called(call, &part);
+  unsetenv("WEIR_FAULT");
+  MPI_Barrier(MPI_COMM_WORLD);
+  const herr_t again = first < 0 || !closes ? called(call, &part) : 0;
+  printf("rank %d: %s, then %s\n", rank, first < 0 ? "refused" : "done",
+         again < 0 ? "refused" : "done");
+  free(part.memory);
+  if (closes) {
+    file = opened(path, 0);
+    part.dataset = H5Dopen2(file, "it", H5P_DEFAULT);
+  }
+  move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  H5Sclose(part.in_file);
+  H5Dclose(part.dataset);
+  check(H5Fclose(file) >= 0, "H5Fclose");
 }
 
 int main(int count, char** words) {
@@ -453,41 +550,23 @@ int main(int count, char** words) {
   H5Pset_deflate(chunked, 1);
   file = opened(words[1], 1);
   check(file >= 0, "H5Fcreate");
-  if (count > 2) {
-    const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
-    struct part part = {created("columns", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT),
-                        2,
-                        all_columns(rank),
-                        H5S_BLOCK,
-                        NULL,
-                        0};
-    prepare(&part);
-    H5Fflush(file, H5F_SCOPE_GLOBAL);
-    MPI_Barrier(MPI_COMM_WORLD);
-    setenv("WEIR_FAULT", words[2], 1);
-    const herr_t done =
-        H5Dwrite(part.dataset, H5T_NATIVE_INT, H5S_BLOCK, part.in_file, collective, part.memory);
-    unsetenv("WEIR_FAULT");
-    MPI_Barrier(MPI_COMM_WORLD);
-    printf("rank %d: %s\n", rank, done < 0 ? "refused" : "written");
-    free(part.memory);
-    H5Sclose(part.in_file);
-    H5Dclose(part.dataset);
-    H5Fclose(file);
+  if (count > 3) {
+    call_twice(words[1], words[2], words[3]);
     MPI_Finalize();
-    return 0;
+    return failures == 0 ? 0 : 1;
   }
   single_calls(chunked);
   particular_calls();
   calls_of_several(chunked);
   stored_type();
+  calls_with_events();
   refused_calls();
   check(H5Fget_obj_count(file, H5F_OBJ_ALL) == 1, "nothing but the file is open");
   check(H5Fclose(file) >= 0, "H5Fclose");
 
   // Another opening, which only reads.
   file = opened(words[1], 0);
-  struct part part = {
+  struct Part part = {
       H5Dopen2(file, "columns", H5P_DEFAULT), 2, all_columns(rank), H5S_BLOCK, NULL, 0};
   move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
   H5Sclose(part.in_file);

@@ -22,7 +22,7 @@ CONNECTOR = BUILD / "src" / "adapters" / "hdf5" / "hdf5-plugin" / "libweir_hdf5_
 
 pytestmark = pytest.mark.skipif(
     not (PROGRAM.exists() and CONNECTOR.exists()),
-    reason="no parallel HDF5 1.14 was found: tools/newer_hdf5 makes one",
+    reason="Weir was built without parallel HDF5 1.14: tools/newer_hdf5 makes one",
 )
 
 
@@ -30,12 +30,11 @@ class Run:
     """The program, in a folder of its own: by itself, or under `weir run` with `options`."""
 
     def __init__(
-        self, folder: Path, ranks: int, *options: str, fault: str | None = None, **variables: str
+        self, folder: Path, ranks: int, *options: str, words: tuple[str, ...] = (), **variables: str
     ) -> None:
         folder.mkdir()
         self.file = folder / "weir-file.h5"
-        command = [*launcher(), "-n", str(ranks), str(PROGRAM), str(self.file)]
-        command += [fault] if fault else []
+        command = [*launcher(), "-n", str(ranks), str(PROGRAM), str(self.file), *words]
         given = environment(INDEPENDENT | variables)
         if not options:
             done = subprocess.run(
@@ -90,6 +89,8 @@ def test_files_are_those_of_hdf5_alone(ranks: int, tmp_path: Path) -> None:
     assert "Weir failed to move the bytes" not in passed
     assert passed["the call is not collective"] == 3 * ranks
     assert passed["a selection does not fit, or is of too many blocks"] == 3 * ranks
+    too_deep = "a view is of too many patterns, or its datatype is constructed in an unknown way"
+    assert passed[too_deep] == 4 * ranks  # and elements that do not ascend
     assert f"weir: {ranks} rank" in with_it.err
     assert "calls on datasets of HDF5 on 1 file" in with_it.err
 
@@ -114,12 +115,36 @@ def test_calls_that_are_passed_on_are_taken_over_below(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not is_open_mpi(), reason="error classes have other texts")
-def test_what_the_storage_refuses_is_an_error_of_hdf5_on_all_ranks(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("call", "fault", "refused", "text"),
+    [
+        ("write", "call=pwrite,rank=0,nth=1,error=ENOSPC", {0, 1, 2},
+         "move_datasets(): Weir could not write datasets to {}: MPI_ERR_NO_SPACE: no space left on "
+         "device"),
+        ("pieces", "call=pwrite,rank=1,nth=1,error=EIO", {1},
+         "move_datasets(): Weir could not write datasets to {}: MPI_ERR_IO: input/output error"),
+        # The first one is that of the MPI library.
+        ("H5Fflush", "call=fsync,rank=1,nth=2,error=EIO", {1},
+         "make_durable(): Weir could not make datasets of {} durable: MPI_ERR_IO: input/output "
+         "error"),
+        # An aggregator's, and the one by which each rank has the file open.
+        ("H5Fclose", "call=close,rank=0,nth=1,error=EDQUOT", {0, 1, 2},
+         "note_closing(): Weir could not write datasets to {}: MPI_ERR_QUOTA: out of quota"),
+        ("H5Fclose", "call=close,rank=2,nth=1,error=EIO", {0, 1, 2},
+         "note_closing(): Weir could not write datasets to {}: MPI_ERR_IO: input/output error"),
+    ],
+)  # fmt: skip
+def test_what_the_storage_refuses_is_an_error_of_hdf5(
+    call: str, fault: str, refused: set[int], text: str, tmp_path: Path
+) -> None:
     run = Run(
-        tmp_path / "with", 3, "--hdf5", fault="call=pwrite,rank=0,nth=1,error=ENOSPC",
+        tmp_path / "with", 3, "--hdf5", words=(call, fault),
         LD_PRELOAD=preload(FAULTY_IO), WEIR_AGGREGATORS="1",
     )  # fmt: skip
-    assert sorted(run.out.splitlines()) == [f"rank {rank}: refused" for rank in range(3)]
-    lines = [line for line in run.err.splitlines() if "move_datasets(): " in line]
-    text = f"Weir could not write datasets to {run.file}: MPI_ERR_NO_SPACE: no space left on device"
-    assert [line.partition("move_datasets(): ")[2] for line in lines] == [text] * 3
+    assert sorted(run.out.splitlines()) == [
+        f"rank {rank}: {'refused' if rank in refused else 'done'}, then done" for rank in range(3)
+    ], run.err
+    lines = [line for line in run.err.splitlines() if "Weir could not" in line]
+    told = [line.partition(" in ")[2] for line in lines]
+    assert told == [text.format(run.file)] * len(refused)
+    assert run.status == 0, run.err  # the program found what it had written

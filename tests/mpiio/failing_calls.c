@@ -6,13 +6,15 @@
  *   failing_calls write KIND FILE       a write that the storage may refuse, and the same once more
  *   failing_calls read KIND FILE        the same of a read
  *
- * KIND is collective or independent.
+ * KIND is collective or independent. The file is closed with the fault that FAULT_OF_CLOSE has
+ * (tests/failure/faulty_io.c).
  * KIND pieces: collective calls in which the bytes of a rank are one block; otherwise each rank has
  * every so manieth block of 4096 bytes of FILE. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { block_ints = 1024, blocks = 64, ints = block_ints * blocks };
 static int rank;
@@ -123,7 +125,12 @@ static void transfer_twice(int writing, const char* path) {
     for (int i = 0; i < ints; ++i) wrong += values[i] != rank * ints + i;
     if (result == MPI_SUCCESS) printf("rank %d: %d are wrong\n", rank, wrong);
   }
-  MPI_File_close(&file);
+  const char* const fault = getenv("FAULT_OF_CLOSE");
+  if (fault != NULL) {
+    setenv("WEIR_FAULT", fault, 1);
+    fsync(STDERR_FILENO); /* close() alone does not look at the variable */
+  }
+  show("close", MPI_File_close(&file));
   free(values);
 }
 

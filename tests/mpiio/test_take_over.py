@@ -186,6 +186,19 @@ def test_what_the_storage_refuses_a_rank_by_itself_is_its_error_alone(
     assert run.sums.files[path][f"{action}_at{ending}"].failed == 1
 
 
+@pytest.mark.skipif(not is_open_mpi(), reason="error classes have other numbers")
+def test_what_the_storage_refuses_at_closing_is_an_error_of_all_ranks(tmp_path: Path) -> None:
+    path = str(tmp_path / "weir-file")
+    run = Run(
+        tmp_path / "with", 3, ("mpiio_failing_calls", "write", "collective", path), "--take-over",
+        LD_PRELOAD=preload(FAULTY_IO), WEIR_AGGREGATORS="1",
+        FAULT_OF_CLOSE="call=close,rank=0,nth=1,error=EDQUOT",
+    )  # fmt: skip
+    closed = sorted(line for line in run.out.splitlines() if "close" in line)
+    assert closed == [f"rank {rank}, close: {QUOTA}" for rank in range(3)], (run.out, run.err)
+    assert run.sums.files[path]["close"].failed == 3
+
+
 @pytest.mark.parametrize("name", ["hdf5", "pnetcdf"])
 def test_libraries_write_the_same_file(name: str, tmp_path: Path) -> None:
     program = f"mpiio_{name}_slabs"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -65,6 +66,8 @@ def test_the_wheel_holds_the_package_and_the_program(wheel: Path) -> None:
     assert data == {"libexec/weir/weir-hdf5-header"}
     built = ("weir", "weir_calls", "weir_files", "weir_mpiio", "weir_take_over")
     libraries = {f"weir/_core/lib{name}.so.0" for name in built}
+    if re.search(r"-DWEIR_HDF5_VOL_WITH=[^;]", os.environ.get("SKBUILD_CMAKE_ARGS", "")):
+        libraries.add("weir/_core/hdf5-plugin/libweir_hdf5_vol.so.0")
     assert {name for name in names if ".so" in name} == libraries
     # Other libraries and headers belong to `cmake --install`, not into a Python environment.
     assert not {name for name in names if name.endswith((".a", ".hpp", ".cmake", ".pc"))}

@@ -50,13 +50,25 @@ def load(name: str, path_variable: str, functions: Declarations) -> CDLL:
     raise LibraryError(message)
 
 
-def find(name: str, path_variable: str) -> str:
+def find(
+    name: str,
+    path_variable: str,
+    beside: str = "",
+    remedy: str = "install Weir with its library",
+) -> str:
     """Returns where `load` finds the library `name`, for LD_PRELOAD of another program.
 
-    Raises LibraryError.
+    A `name` with a folder is not looked up by ld.so, but in that folder where ld.so finds the
+    library `beside`. Raises LibraryError; `remedy` is what to do if there is no such library.
     """
     for candidate in _candidates(name, path_variable):
-        path = _path_by_ld_so(name) if candidate == name else Path(candidate)
+        if candidate != name:
+            path: Path | None = Path(candidate)
+        elif beside:
+            path = _path_by_ld_so(beside)
+            path = path.parent / name if path else None
+        else:
+            path = _path_by_ld_so(name)
         if path is None or not path.is_file():
             continue
         found = str(path.resolve())
@@ -68,8 +80,7 @@ def find(name: str, path_variable: str) -> str:
             raise LibraryError(message)
         return found
     message = (
-        f"{name} does not exist: install Weir with its library, or set {path_variable} to the "
-        "library's path"
+        f"{Path(name).name} does not exist: {remedy}, or set {path_variable} to the library's path"
     )
     raise LibraryError(message)
 

@@ -63,7 +63,13 @@ def hdf5_variables(folder: Path) -> dict[str, str]:
 
     HDF5 loads plugins from folders: that of the connector has nothing else. Raises LibraryError.
     """
-    plugins = [str(Path(find("hdf5-plugin/libweir_hdf5_vol.so.0", HDF5_VOL)).parent)]
+    connector = find(
+        "hdf5-plugin/libweir_hdf5_vol.so.0",
+        HDF5_VOL,
+        beside="libweir_take_over.so.0",
+        remedy="build Weir with the program's HDF5 1.14, as docs/hdf5.md says",
+    )
+    plugins = [str(Path(connector).parent)]
     if already := os.environ.get("HDF5_PLUGIN_PATH"):
         plugins.append(already)
     return {

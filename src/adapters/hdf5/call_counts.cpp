@@ -24,7 +24,7 @@ Counts& counts() {
 
 constinit preloaded::RecordFile record;
 constinit bool has_ended = false;
-const std::int64_t begin_ns = preloaded::now_ns();
+constinit std::int64_t begin_ns = 0;
 
 std::string absolute(std::string_view path) {
   std::array<char, PATH_MAX> folder{};
@@ -48,6 +48,7 @@ void add_calls(const FileCounts& file) {
   }
 }
 
+__attribute__((constructor)) void on_load() { begin_ns = preloaded::now_ns(); }
 __attribute__((destructor)) void on_exit() { end_record(); }
 
 }  // namespace

@@ -31,17 +31,14 @@ constexpr H5VL_class_value_t own_value = 493;
 
 constinit H5VL_class_t own_class{};
 
-void push_error(bool writing, const char* file, const char* why) {
-  H5Epush2(H5E_DEFAULT, __FILE__, "move_datasets", __LINE__, H5E_ERR_CLS, H5E_DATASET,
-           writing ? H5E_WRITEERROR : H5E_READERROR, "Weir could not %s datasets %s %s: %s",
-           writing ? "write" : "read", writing ? "to" : "of", file, why);
-}
-
-void push_error_of_mpi(bool writing, const char* file, int code) {
+// What Weir could not do is `before` and `after` with the name of the file between them.
+void push_error(const char* function, hid_t kind, const char* before, const Refused& refused,
+                const char* after) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
-  MPI_Error_string(code, text, &length);
-  push_error(writing, file, text);
+  MPI_Error_string(refused.code, text, &length);
+  H5Epush2(H5E_DEFAULT, __FILE__, function, __LINE__, H5E_ERR_CLS, H5E_DATASET, kind,
+           "Weir could not %s %s%s: %s", before, refused.file->path.c_str(), after, text);
 }
 
 // Moves the bytes, or calls pass_on(). HDF5 is asked nothing after that, since it would forget what
@@ -61,7 +58,9 @@ herr_t move(const DatasetCall& call, const PassOn& pass_on) {
   if (!is_taken) {
     result = pass_on();
   } else if (moved.result != MPI_SUCCESS) {
-    push_error_of_mpi(call.writing, file->counts->path.c_str(), moved.result);
+    push_error("move_datasets", call.writing ? H5E_WRITEERROR : H5E_READERROR,
+               call.writing ? "write datasets to" : "read datasets of",
+               {file->counts, moved.result}, "");
     result = -1;
   }
   if (is_open && call.writing) {
@@ -86,7 +85,7 @@ herr_t move(const DatasetCall& call, const PassOn& pass_on) {
 herr_t write_datasets(std::size_t count, void* datasets[], hid_t memory_types[],
                       hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer,
                       const void* memory[], void** request) {
-  // Memory is only read in a write.
+  // Memory is only read in a write. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   auto* const places = const_cast<void* const*>(reinterpret_cast<const void* const*>(memory));
   return move({true, count, datasets, memory_types, memory_spaces, file_spaces, transfer, places},
               [&] {
@@ -131,15 +130,21 @@ herr_t change_file(void* file, H5VL_file_specific_args_t* what, hid_t transfer, 
   const herr_t done = native().file_cls.specific(file, what, transfer, request);
   if (done < 0) return done;
   if (what->op_type == H5VL_FILE_REOPEN) note_reopened(*what->args.reopen.file, transfer);
-  if (what->op_type == H5VL_FILE_FLUSH && !make_durable()) {
-    push_error(true, "the storage", "it did not make them durable");
+  if (what->op_type != H5VL_FILE_FLUSH) return done;
+  if (const auto refused = make_durable()) {
+    push_error("make_durable", H5E_CANTFLUSH, "make datasets of", *refused, " durable");
     return -1;
   }
   return done;
 }
 
+// If closing fails, HDF5 keeps the file open: it is closed by the native connector only after
+// nothing can fail here, since it could not be closed by that one twice.
 herr_t close_file(void* file, hid_t transfer, void** request) {
-  note_closing(file, transfer);
+  if (const auto refused = note_closing(file, transfer)) {
+    push_error("note_closing", H5E_CANTCLOSEFILE, "write datasets to", *refused, "");
+    return -1;
+  }
   return native().file_cls.close(file, transfer, request);
 }
 

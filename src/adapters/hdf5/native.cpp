@@ -63,9 +63,8 @@ std::optional<unsigned long> number_of_file(void* file, hid_t dxpl) {
 
 std::optional<unsigned long> number_of_file_with(void* dataset, hid_t dxpl) {
   H5O_info2_t info{};
-  H5VL_loc_params_t itself{};
-  itself.type = H5VL_OBJECT_BY_SELF;
-  itself.obj_type = H5I_DATASET;
+  const H5VL_loc_params_t itself{
+      .obj_type = H5I_DATASET, .type = H5VL_OBJECT_BY_SELF, .loc_data = {}};
   H5VL_object_get_args_t question{};
   question.op_type = H5VL_OBJECT_GET_INFO;
   question.args.get_info.fields = H5O_INFO_BASIC;

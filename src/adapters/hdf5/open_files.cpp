@@ -25,16 +25,18 @@ OpenFile* find(void* file, hid_t dxpl) {
   return found == files().end() ? nullptr : &found->second;
 }
 
-void give_up(OpenFile& file) {
-  if (file.taken != nullptr) take_over().close(file.taken);
+// Returns MPI_SUCCESS or an error class.
+int give_up(OpenFile& file) {
+  const int closed = file.taken != nullptr ? take_over().close(file.taken) : MPI_SUCCESS;
   file.taken = nullptr;
   file.refusal = Reason::no_session;
+  return closed;
 }
 
 // MPI_Finalize calls this first, while ranks can still talk to each other. Numbers ascend in the
 // order in which files were opened, which is that of all ranks.
 int on_finalize(MPI_Comm /*communicator*/, int /*key*/, void* /*value*/, void* /*state*/) {
-  for (auto& [number, file] : files()) give_up(file);
+  for (auto& [number, file] : files()) static_cast<void>(give_up(file));
   take_over().finalize();
   end_record();
   return MPI_SUCCESS;
@@ -87,7 +89,7 @@ void Opening::note(void* file, const char* path, hid_t dxpl) {
   if (number) {
     files()[*number] = {&counts_of(path), handle, taken, refusal, 1};
   } else if (taken != nullptr) {
-    take_over().close(taken);
+    static_cast<void>(take_over().close(taken));  // nothing was written
   }
 }
 
@@ -95,21 +97,30 @@ void note_reopened(void* file, hid_t dxpl) {
   if (OpenFile* const found = find(file, dxpl)) ++found->uses;
 }
 
-void note_closing(void* file, hid_t dxpl) {
-  OpenFile* const found = find(file, dxpl);
-  if (found == nullptr || --found->uses > 0) return;
-  give_up(*found);
-  files().erase(*number_of_file(file, dxpl));
+std::optional<Refused> note_closing(void* file, hid_t dxpl) {
+  const auto number = number_of_file(file, dxpl);
+  const auto found = number ? files().find(*number) : files().end();
+  if (found == files().end()) return std::nullopt;
+  OpenFile& closed = found->second;
+  if (closed.uses > 1) {
+    --closed.uses;
+    return std::nullopt;
+  }
+  const int code = give_up(closed);
+  if (code != MPI_SUCCESS) return Refused{closed.counts, code};
+  files().erase(found);
+  return std::nullopt;
 }
 
-bool make_durable() {
-  bool all = true;
+std::optional<Refused> make_durable() {
+  std::optional<Refused> refused;
   for (auto& [number, file] : files()) {
     if (file.taken == nullptr || !file.is_unsynced) continue;
-    file.is_unsynced = take_over().sync(file.taken) != MPI_SUCCESS;
-    all = all && !file.is_unsynced;
+    const int code = take_over().sync(file.taken);
+    file.is_unsynced = code != MPI_SUCCESS;
+    if (file.is_unsynced && !refused) refused = Refused{file.counts, code};
   }
-  return all;
+  return refused;
 }
 
 OpenFile* open_file_with(void* dataset, hid_t dxpl) {

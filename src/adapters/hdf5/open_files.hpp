@@ -8,6 +8,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "adapters/hdf5/call_counts.hpp"
 #include "adapters/mpiio/take_over.hpp"
@@ -21,6 +22,12 @@ struct OpenFile {
   mpiio::Reason refusal;
   int uses;                  // how often the program has it open
   bool is_unsynced = false;  // Weir has written, and H5Fflush was not called since
+};
+
+// What the storage has refused.
+struct Refused {
+  const FileCounts* file;
+  int code;  // MPI's error class
 };
 
 // A file that the program is about to open or to create.
@@ -42,10 +49,11 @@ class Opening {
 
 // The following are called on all ranks. After the program has opened an open file once more.
 void note_reopened(void* file, hid_t dxpl);
-// Before it closes the file.
-void note_closing(void* file, hid_t dxpl);
-// Makes what Weir wrote to files durable. Returns false if the storage refuses it.
-[[nodiscard]] bool make_durable();
+// Before it closes the file. If the storage refuses bytes only now, returns so on all ranks: the
+// file is then still open, and may be closed again.
+[[nodiscard]] std::optional<Refused> note_closing(void* file, hid_t dxpl);
+// Makes what Weir wrote to files durable, as far as the storage does not refuse it.
+[[nodiscard]] std::optional<Refused> make_durable();
 
 // Returns the file with a dataset; null if it was not opened by the driver mpio.
 [[nodiscard]] OpenFile* open_file_with(void* dataset, hid_t dxpl);

@@ -190,13 +190,16 @@ int counted_closing(const File* file, const Call& call) {
   TakenFile* const taken = counts().taken_of(handle);
   forget_view(handle);
   counts().forget_handle(handle);
+  bool is_closed = false;
   const Passed done = passed([&] {
-    if (taken != nullptr) take_over()->close(taken);
-    return call();
+    const int refused = taken != nullptr ? take_over()->close(taken) : success;
+    const int result = call();
+    is_closed = result == success;
+    return is_closed ? refused : result;
   });
   closed.add(Function::file_close, done.result != success, 0, done.ns());
-  if (done.result != success) counts().set_handle(handle, closed);
-  if (done.result == success && is_ordering()) note_closed(closed, done.period);
+  if (!is_closed) counts().set_handle(handle, closed);
+  if (is_closed && is_ordering()) note_closed(closed, done.period);
   return done.result;
 }
 

@@ -77,8 +77,9 @@ struct Moved {
 struct TakeOver {
   // Called on all ranks, whatever the result. Null with a reason, or the file.
   TakenFile* (*open)(const Opening& opening, Reason& reason);
-  // Called before the MPI library closes the file.
-  void (*close)(TakenFile* file);
+  // Called on all ranks before the MPI library closes the file. Returns MPI_SUCCESS or, on all
+  // ranks alike, the error class of what the storage has refused only now, as NFS may.
+  int (*close)(TakenFile* file);
   // Called on all ranks after the MPI library has set a view or the atomic mode, or has returned
   // the error `result`.
   void (*set_view)(TakenFile* file, int result, Offset displacement, Handle element, Handle view,
@@ -117,7 +118,7 @@ struct TakeOver {
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 5;
+inline constexpr std::int64_t take_over_version = 6;
 
 }  // namespace weir::mpiio
 

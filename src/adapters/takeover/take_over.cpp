@@ -93,7 +93,10 @@ TakenFile* open_file(const Opening& opening, Reason& reason) {
   return TakenFile::open(opening, threads == from_its_own, reason).release();
 }
 
-void close_file(TakenFile* file) { const std::unique_ptr<TakenFile> closed(file); }
+int close_file(TakenFile* file) {
+  const std::unique_ptr<TakenFile> closed(file);
+  return closed->close();
+}
 
 void set_view(TakenFile* file, int result, Offset displacement, Handle element, Handle view,
               const char* representation) {

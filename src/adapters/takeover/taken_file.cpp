@@ -225,14 +225,21 @@ TakenFile::TakenFile(RankGroup& ranks, std::unique_ptr<RankGroup> voting, storag
       mode_(opened_mode),
       path_(fmt::format("/proc/self/fd/{}", own_.descriptor())) {}
 
-TakenFile::~TakenFile() {
+int TakenFile::close() {
+  Status closed;
   if (!is_of_taking_threads()) {
     // The file stays open until the session ends, which belongs to another thread.
     static_cast<void>(bytes_.release());  // NOLINT(bugprone-unused-return-value)
   } else if (bytes_ != nullptr) {
-    (void)bytes_->close();
+    closed = bytes_->close();
   }
+  const Status own = own_.close();
+  if (closed.ok()) closed = own;
+  const int result = closed.ok() ? MPI_SUCCESS : class_of(closed.error().system_error);
+  const int greatest = voters().greatest(result, MPI_ERR_LASTCODE);
   if (votes_ != nullptr) votes_->free();
+  if (greatest != MPI_SUCCESS) PMPI_File_call_errhandler(file_, greatest);
+  return greatest;
 }
 
 bool TakenFile::is_of_taking_threads() const {

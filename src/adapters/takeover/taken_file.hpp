@@ -46,7 +46,10 @@ struct TakenFile {
             storage::File own_file, MPI_File opened, int opened_mode);
   TakenFile(const TakenFile&) = delete;
   TakenFile& operator=(const TakenFile&) = delete;
-  ~TakenFile();  // collective
+  ~TakenFile() = default;
+
+  // Collective, and the last call. Returns MPI_SUCCESS or the same error class on all ranks.
+  [[nodiscard]] int close();
 
   // The following two are collective, as take_over.hpp says.
   void set_view(int result, Offset displacement, MPI_Datatype element, MPI_Datatype shown,
