@@ -13,7 +13,7 @@
 namespace {
 
 // No other message of the programs that are simulated has this tag.
-constexpr int tag = 32'000;
+constexpr int own_tag = 32'000;
 
 // Data and requests for it are sent on communicators of all ranks, in the order of the world.
 void tell_receiver(int to, MPI_Comm communicator) {
@@ -76,8 +76,8 @@ int __wrap_MPI_Exscan(const void* mine, void* before, int count, MPI_Datatype ty
   for (int width = 1; width < size; width *= 2) {
     const int partner = rank ^ width;
     if (partner >= size) continue;
-    const int code = MPI_Sendrecv(group.data(), count, type, partner, tag, other.data(), count,
-                                  type, partner, tag, communicator, MPI_STATUS_IGNORE);
+    const int code = MPI_Sendrecv(group.data(), count, type, partner, own_tag, other.data(), count,
+                                  type, partner, own_tag, communicator, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) return code;
     if (partner > rank) {
       MPI_Reduce_local(group.data(), other.data(), count, type, operation);
@@ -100,17 +100,17 @@ int __wrap_MPI_Gatherv(const void* mine, int count, MPI_Datatype type, void* all
   int size = 0;
   MPI_Comm_rank(communicator, &rank);
   MPI_Comm_size(communicator, &size);
-  if (rank != root) return MPI_Send(mine, count, type, root, tag, communicator);
+  if (rank != root) return MPI_Send(mine, count, type, root, own_tag, communicator);
   MPI_Aint lower = 0;
   MPI_Aint extent = 0;
   MPI_Type_get_extent(all_type, &lower, &extent);
   int code = MPI_SUCCESS;
   for (int from = 0; from < size && code == MPI_SUCCESS; ++from) {
     auto* const at = static_cast<std::byte*>(all) + places[from] * extent;
-    code = from == rank
-               ? MPI_Sendrecv(mine, count, type, rank, tag, at, counts[from], all_type, rank, tag,
-                              communicator, MPI_STATUS_IGNORE)
-               : MPI_Recv(at, counts[from], all_type, from, tag, communicator, MPI_STATUS_IGNORE);
+    code = from == rank ? MPI_Sendrecv(mine, count, type, rank, own_tag, at, counts[from], all_type,
+                                       rank, own_tag, communicator, MPI_STATUS_IGNORE)
+                        : MPI_Recv(at, counts[from], all_type, from, own_tag, communicator,
+                                   MPI_STATUS_IGNORE);
   }
   return code;
 }

@@ -114,7 +114,7 @@ class StorageEngine final : public storage::BlockingEngine {
   }
 
   Status move_kept(Direction direction, std::span<const FileRange> ranges,
-                   storage::FileTraffic& traffic) {
+                   storage::FileTraffic& traffic) const {
     std::vector<FileRange> kept(ranges.begin(), ranges.end());
     for (FileRange& range : kept) range.file = static_cast<StorageFile*>(range.file)->kept();
     return direction == Direction::write ? rank_.system->kept->write(kept, traffic)

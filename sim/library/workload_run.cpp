@@ -112,7 +112,7 @@ Words words_of_array(const Description& asked) {
   return words;
 }
 
-// The sum over the repetitions, each from the first rank's start to the last rank's end.
+// Returns the sum over the repetitions, each from the first rank's start to the last rank's end.
 double seconds_of_array(const Description& /*asked*/, const nlohmann::json& run) {
   double seconds = 0;
   for (const nlohmann::json& repetition : run["repetitions"]) {
