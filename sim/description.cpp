@@ -154,7 +154,10 @@ Status check(const Description& asked) {
         "a global exchange passes parts of I/O groups: no part of nodes does operations "
         "in turn beside it");
   }
-  if (asked.workload != Workload::library && asked.read) {
+  if (asked.workload == Workload::library && asked.posix_calls) {
+    return refuse("the workload library makes no POSIX calls");
+  }
+  if (asked.workload == Workload::sink && asked.read) {
     return refuse("the workload sink reads nothing");
   }
   if (Status fit = check("nodes", asked.messages.slow, asked.nodes); !fit) return fit;
@@ -176,6 +179,20 @@ Status read_network(const json& given, std::optional<NetworkLinks>& network) {
   return {};
 }
 
+Status read_workload(const json& given, Description& asked) {
+  constexpr std::array<std::pair<const char*, Workload>, 3> known = {
+      {{"library", Workload::library}, {"array", Workload::array}, {"sink", Workload::sink}}};
+  const auto name = given.value("workload", std::string("library"));
+  const auto* const found =
+      std::ranges::find_if(known, [&](const auto& one) { return name == one.first; });
+  if (found == known.end()) {
+    return refuse(fmt::format("workload '{}': give library, array or sink", name));
+  }
+  asked.workload = found->second;
+  asked.posix_calls = given.value("posix_calls", false);
+  return {};
+}
+
 // Reads how the bytes are moved.
 Status read_way(const json& given, Description& asked) {
   const auto strategy = given.value("strategy", std::string("automatic"));
@@ -187,13 +204,7 @@ Status read_way(const json& given, Description& asked) {
   const auto placement = topology::parse_placement_rule(given.value("placement", "spread"));
   if (!placement) return placement.error();
   asked.placement = placement.value();
-  const auto workload = given.value("workload", std::string("library"));
-  if (workload == "sink") asked.workload = Workload::sink;
-  if (workload == "sink_posix") asked.workload = Workload::sink_posix;
-  if (workload != "library" && asked.workload == Workload::library) {
-    return refuse(fmt::format("workload '{}': give library, sink or sink_posix", workload));
-  }
-  return {};
+  return read_workload(given, asked);
 }
 
 void read_exchange(const json& given, Exchange& exchange) {

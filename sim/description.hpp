@@ -77,9 +77,9 @@ struct ArrayWords {
 
 // What moves the bytes on simulated ranks.
 enum class Workload {
-  library,     // the calls of the library alone
-  sink,        // `weir-bench sink` by the library
-  sink_posix,  // and by POSIX calls
+  library,  // the calls of the library alone
+  array,    // `weir-bench array`
+  sink,     // `weir-bench sink`
 };
 
 struct Description {
@@ -102,6 +102,7 @@ struct Description {
   std::int64_t stripe_bytes = 0;
   std::int64_t lock_bytes = 0;
   Workload workload = Workload::library;
+  bool posix_calls = false;  // a workload of weir-bench makes these, and does not use the library
 
   [[nodiscard]] std::int64_t ranks() const { return nodes * ranks_per_node; }
   // Number of places that a file's stripes are dealt to; 0 if no part has users by stripe.

@@ -95,6 +95,17 @@ TEST(Description, AutomaticLeavesTheStrategyOpen) {
   EXPECT_FALSE(parse_description(given.dump()).value().strategy);
 }
 
+TEST(Description, HasAWorkloadOfWeirBench) {
+  auto given = usual();
+  EXPECT_EQ(parse_description(given.dump()).value().workload, Workload::library);
+  given["workload"] = "array";
+  given["posix_calls"] = true;
+  given["read"] = true;
+  const auto asked = parse_description(given.dump()).value();
+  EXPECT_EQ(asked.workload, Workload::array);
+  EXPECT_TRUE(asked.posix_calls);
+}
+
 TEST(Description, NamesWhatIsWrong) {
   auto given = usual();
   given["parts"][0]["users"] = "everyone";
@@ -117,6 +128,15 @@ TEST(Description, NamesWhatIsWrong) {
   given = usual();
   given["strategy"] = "glean";
   EXPECT_THAT(refusal(given), HasSubstr("glean"));
+  given = usual();
+  given["workload"] = "madbench";
+  EXPECT_THAT(refusal(given), HasSubstr("workload 'madbench': give library, array or sink"));
+  given["workload"] = "sink";
+  given["read"] = true;
+  EXPECT_THAT(refusal(given), HasSubstr("the workload sink reads nothing"));
+  given = usual();
+  given["posix_calls"] = true;
+  EXPECT_THAT(refusal(given), HasSubstr("the workload library makes no POSIX calls"));
   given = usual();
   given.erase("messages");
   EXPECT_THAT(refusal(given), HasSubstr("messages"));

@@ -30,6 +30,9 @@ struct Outcome {
   // Of a workload of weir-bench: whether its route counts the bytes that it took, and they were
   // all.
   std::optional<bool> accounted = std::nullopt;
+  // And how many bytes it compared with those that it wrote, where the simulated storage keeps
+  // them.
+  std::optional<std::int64_t> bytes_compared = std::nullopt;
 };
 
 // What all simulations set of SimGrid: plain max-min sharing without corrections for TCP.

@@ -149,6 +149,9 @@ ordered_json json_of(const Planned& planned, const Outcome& outcome) {
                    {"busy_share", share_of(*busiest, outcome.seconds)},
                    {"busiest", busiest->busiest}};
   if (outcome.accounted) json["accounted"] = *outcome.accounted;
+  if (outcome.bytes_compared) {
+    json["bytes_compared"] = static_cast<double>(*outcome.bytes_compared);
+  }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   json["cost"] = {{"peak_memory_bytes", static_cast<double>(usage.ru_maxrss) * 1024},

@@ -30,24 +30,10 @@ constexpr std::int64_t most_simulated_ranks = 16'384;
 // The library's own limit of ranks of a node with buffers (src/aggregation/rank_layout.cpp).
 constexpr std::int64_t most_holders = 16;
 
-// Returns the array as one of bytes, with a dimension for the bytes of an element: all that files
-// without a header have.
-Result<array::RegularDistribution> bytes_held(const Description& asked) {
-  const auto array = array_of(asked);
-  if (!array) return array.error();
-  const auto& [type, held] = array.value();
-  if (type.bytes() == 1) return held;
-  array::Indices extents = held.shape().extents();
-  auto formats =
-      bench::array_io::parse_formats("distribution", asked.array.distribution, extents.size());
-  if (!formats) return formats.error();
-  extents.push_back(type.bytes());
-  formats.value().push_back(array::DistributionFormat::whole_dimension());
-  array::ProcessGrid grid = held.grid();
-  grid.extents.push_back(1);
-  const auto bytes = array::Shape::create(extents);
-  if (!bytes) return bytes.error();
-  return array::RegularDistribution::create(bytes.value(), formats.value(), grid);
+// The engine that the library is told to use, which stands for that of the simulation: `array`
+// compares what it reads, which weir-bench refuses with the engine that drops bytes.
+plan::Engine engine_of(Workload workload) {
+  return workload == Workload::array ? plan::Engine::posix : plan::Engine::null;
 }
 
 // Moves the array of a description by the library's inner calls.
@@ -163,12 +149,10 @@ Status check(const Description& asked) {
 
 Result<Planned> plan_for_library(const Description& asked) {
   if (Status possible = check(asked); !possible.ok()) return possible.error();
-  const auto held = bytes_held(asked);
-  if (!held) return held.error();
   const auto topology = topology_of(asked);
   if (!topology) return topology.error();
   plan::Overrides overrides;
-  overrides.engines = plan::Engines::only(plan::Engine::null);
+  overrides.engines = plan::Engines::only(engine_of(asked.workload));
   overrides.holders = std::min(asked.ranks_per_node, most_holders);
   Description by_node = asked;
   by_node.aggregators = 0;
@@ -185,15 +169,9 @@ Result<Planned> plan_for_library(const Description& asked) {
     overrides.aggregators_per_node = asked.aggregators / nodes;
     overrides.holders = *overrides.aggregators_per_node;
   }
-  const auto image = plan::FileImage::create(held.value().shape(), array::ElementKind::uint8,
-                                             array::Order::row_major, 0);
-  if (!image) return image.error();
-  const plan::Request request{asked.read ? Direction::read : Direction::write,
-                              {{image.value(),
-                                {array::Distribution(held.value())},
-                                array::Section::of(held.value().shape().box()),
-                                0}}};
-  auto planned = plan_of(by_node, request, overrides);
+  const auto request = request_of(asked);
+  if (!request) return request.error();
+  auto planned = plan_of(by_node, request.value(), overrides);
   if (planned) {
     planned.value().aggregators_per_node = overrides.aggregators_per_node.value_or(0);
   }
@@ -201,10 +179,14 @@ Result<Planned> plan_for_library(const Description& asked) {
 }
 
 Result<Outcome> run_library(const Description& asked, const Planned& planned) {
-  const auto held = bytes_held(asked);
-  if (!held) return held.error();
-  ArrayProgram program(asked, planned, held.value());
-  auto outcome = run_job(asked, planned, [&](std::int64_t rank) { return program.run(rank); });
+  const auto array = array_of(asked);
+  if (!array) return array.error();
+  if (array.value().type.bytes() != 1) {
+    return invalid_argument("the description: the workload library moves bytes: give type uint8");
+  }
+  ArrayProgram program(asked, planned, array.value().held);
+  auto outcome = run_job(
+      asked, planned, [&](std::int64_t rank) { return program.run(rank); }, Storage::drops_bytes);
   if (outcome) put_seconds(outcome.value(), program.seconds());
   return outcome;
 }

@@ -5,11 +5,15 @@
 
 #include <cstddef>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "library/simulated_rank.hpp"
 
 namespace {
+
+// No other message of the programs that are simulated has this tag.
+constexpr int own_tag = 32'000;
 
 // Data and requests for it are sent on communicators of all ranks, in the order of the world.
 void tell_receiver(int to, MPI_Comm communicator) {
@@ -53,7 +57,8 @@ int __wrap_MPI_Iallgatherv(const void* mine, int count, MPI_Datatype type, void*
   return MPI_Allgatherv(mine, count, type, all, counts, places, all_type, communicator);
 }
 
-// Values are gathered, and each rank combines those of the ranks before it.
+// Ranks exchange the sums of ever larger groups: those of the group before a rank's own come to it
+// first among all that it has not seen.
 int __wrap_MPI_Exscan(const void* mine, void* before, int count, MPI_Datatype type,
                       MPI_Op operation, MPI_Comm communicator) {
   int rank = 0;
@@ -64,15 +69,50 @@ int __wrap_MPI_Exscan(const void* mine, void* before, int count, MPI_Datatype ty
   MPI_Comm_size(communicator, &size);
   MPI_Type_get_extent(type, &lower, &extent);
   const auto bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(extent);
-  std::vector<std::byte> all(bytes * static_cast<std::size_t>(size));
-  const int code = MPI_Allgather(mine, count, type, all.data(), count, type, communicator);
-  if (code != MPI_SUCCESS || rank == 0) return code;
-  std::memcpy(before, all.data(), bytes);
-  for (int from = 1; from < rank; ++from) {
-    MPI_Reduce_local(all.data() + static_cast<std::size_t>(from) * bytes, before, count, type,
-                     operation);
+  const auto* const first = static_cast<const std::byte*>(mine);
+  std::vector<std::byte> group(first, first + bytes);  // of all ranks of the group so far
+  std::vector<std::byte> other(bytes);
+  bool has_any_before = false;
+  for (int width = 1; width < size; width *= 2) {
+    const int partner = rank ^ width;
+    if (partner >= size) continue;
+    const int code = MPI_Sendrecv(group.data(), count, type, partner, own_tag, other.data(), count,
+                                  type, partner, own_tag, communicator, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) return code;
+    if (partner > rank) {
+      MPI_Reduce_local(group.data(), other.data(), count, type, operation);
+      std::swap(group, other);
+      continue;
+    }
+    MPI_Reduce_local(other.data(), group.data(), count, type, operation);
+    if (has_any_before) MPI_Reduce_local(other.data(), before, count, type, operation);
+    if (!has_any_before) std::memcpy(before, other.data(), bytes);
+    has_any_before = true;
   }
   return MPI_SUCCESS;
+}
+
+// The root receives one message after the other. SMPI's own root waits for any of all, and then
+// looks at each of them, so that the time grows with the cube of the ranks.
+int __wrap_MPI_Gatherv(const void* mine, int count, MPI_Datatype type, void* all, const int* counts,
+                       const int* places, MPI_Datatype all_type, int root, MPI_Comm communicator) {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(communicator, &rank);
+  MPI_Comm_size(communicator, &size);
+  if (rank != root) return MPI_Send(mine, count, type, root, own_tag, communicator);
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  MPI_Type_get_extent(all_type, &lower, &extent);
+  int code = MPI_SUCCESS;
+  for (int from = 0; from < size && code == MPI_SUCCESS; ++from) {
+    auto* const at = static_cast<std::byte*>(all) + places[from] * extent;
+    code = from == rank ? MPI_Sendrecv(mine, count, type, rank, own_tag, at, counts[from], all_type,
+                                       rank, own_tag, communicator, MPI_STATUS_IGNORE)
+                        : MPI_Recv(at, counts[from], all_type, from, own_tag, communicator,
+                                   MPI_STATUS_IGNORE);
+  }
+  return code;
 }
 
 int __real_MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,
@@ -90,8 +130,10 @@ int __real_MPI_Issend(const void* data, int count, MPI_Datatype type, int to, in
 int __wrap_MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag,
                       MPI_Comm communicator, MPI_Request* request) {
   weir::sim::SimulatedRank& rank = weir::sim::this_rank();
-  ++rank.messages;
-  rank.message_bytes += count;
+  if (!rank.aside) {
+    ++rank.messages;
+    rank.message_bytes += count;
+  }
   const int sent = __real_MPI_Issend(data, count, type, to, tag, communicator, request);
   tell_receiver(to, communicator);
   return sent;

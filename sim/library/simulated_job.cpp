@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engines/engine.hpp"
 #include "library/simulated_rank.hpp"
 #include "operations.hpp"
 
@@ -22,11 +23,12 @@ constexpr const char* instance = "library";
 
 class Job {
  public:
-  Job(const Description& asked, const Planned& planned)
+  Job(const Description& asked, const Planned& planned, Storage storage)
       : asked_(asked),
         operations_(asked, planned.flows, Machine::Nodes::with_processes),
         nodes_(static_cast<std::size_t>(asked.nodes)) {
     system_.asked = &asked_;
+    if (storage == Storage::keeps_bytes) system_.kept = storage::make_posix_engine();
     system_.operations = &operations_;
     system_.ranks.resize(static_cast<std::size_t>(asked.ranks()));
     for (const Client& client : planned.flows.clients) clients_[client.rank] = &client;
@@ -88,7 +90,7 @@ Result<Outcome> Job::run(sg4::Engine& engine, const RankProgram& program) {
 }  // namespace
 
 Result<Outcome> run_job(const Description& asked, const Planned& planned,
-                        const RankProgram& program) {
+                        const RankProgram& program, Storage storage) {
   // SimGrid may keep pointers to the words. Times are those of messages and operations alone: what
   // ranks compute takes no time, and neither does looking for a message.
   static std::vector<std::string> words = common_settings();
@@ -104,15 +106,17 @@ Result<Outcome> run_job(const Description& asked, const Planned& planned,
   pointers.push_back(nullptr);
   int count = static_cast<int>(words.size());
   sg4::Engine engine(&count, pointers.data());
-  // SMPI's own choice would send messages of all with all. The names are known only now.
+  // SMPI's own choice would send messages of all with all, or of all to one, which takes it time in
+  // the cube of the ranks. The names are known only now.
   smpi_init_options();
-  for (const char* const algorithm : {"smpi/allreduce:rdb", "smpi/barrier:mpich",
-                                      "smpi/allgather:mpich", "smpi/allgatherv:mpich"}) {
+  for (const char* const algorithm :
+       {"smpi/allreduce:rdb", "smpi/barrier:mpich", "smpi/allgather:mpich", "smpi/allgatherv:mpich",
+        "smpi/reduce:binomial", "smpi/gather:ompi_binomial"}) {
     sg4::Engine::set_config(algorithm);
   }
   sg4::Engine::set_config(fmt::format("smpi/or:0:{}:0", asked.messages.seconds_each));
   SMPI_init();
-  auto job = std::make_unique<Job>(asked, planned);
+  auto job = std::make_unique<Job>(asked, planned, storage);
   auto outcome = job->run(engine, program);
   SMPI_finalize();
   return outcome;

@@ -6,11 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <simgrid/s4u.hpp>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "description.hpp"
+#include "engines/engine.hpp"
 #include "flows.hpp"
 #include "operations.hpp"
 #include "ranks/thread_sessions.hpp"
@@ -29,6 +32,13 @@ struct SimulatedSystem {
     std::int64_t users = 0;
   };
   std::map<std::pair<std::uint64_t, std::uint64_t>, Mapping> mappings;  // by device and inode
+  // Moves bytes to and from the files in which the simulated storage keeps them, in no simulated
+  // time; null: it keeps none.
+  std::unique_ptr<storage::Engine> kept;
+  // The open ones of these files, each once for all ranks, which may be more than a process may
+  // open: by device, inode and whether it is written.
+  std::map<std::tuple<std::uint64_t, std::uint64_t, bool>, std::weak_ptr<storage::EngineFile>>
+      kept_files;
   std::vector<struct SimulatedRank*> ranks;  // null: its program has not begun, or has ended
 };
 
@@ -49,6 +59,9 @@ struct SimulatedRank {
   // Simulated time since which it has looked for something to do: since it last did something, or
   // a message was last sent to it.
   double looks_since = 0;
+  // It moves bytes to prepare or to check what is simulated: operations take no time, and neither
+  // they nor messages are counted.
+  bool aside = false;
   std::int64_t messages = 0;  // of data, that it sent
   std::int64_t message_bytes = 0;
 };

@@ -1,9 +1,9 @@
-// weir-sim-library: like weir-sim, but what is simulated is the array library itself, on as many
-// simulated ranks as the described job has. It touches no files.
+// weir-sim-library: like weir-sim, but what is simulated is the array library itself, or a workload
+// of weir-bench, on as many simulated ranks as the described job has.
 #include <utility>
 
 #include "library/library_run.hpp"
-#include "library/sink_run.hpp"
+#include "library/workload_run.hpp"
 #include "program.hpp"
 
 namespace {
@@ -19,7 +19,7 @@ weir::Result<weir::sim::Simulated> simulate(const weir::sim::Description& asked)
   if (!planned) return planned.error();
   auto outcome = asked.workload == weir::sim::Workload::library
                      ? weir::sim::run_library(asked, planned.value())
-                     : weir::sim::run_sink(asked, planned.value());
+                     : weir::sim::run_workload(asked, planned.value());
   if (!outcome) return outcome.error();
   return weir::sim::Simulated{std::move(planned).value(), std::move(outcome).value()};
 }

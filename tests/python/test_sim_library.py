@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,7 +41,9 @@ def columns(ranks: int, **more: Any) -> Asked:
 
 def both(platform: str, asked: Asked) -> tuple[Outcome, Outcome]:
     described = find_platform(platform)
-    return simulate(described, asked), simulate(described, replace(asked, level="library"))
+    at_library = replace(asked, level="library")
+    plan = plan_beside(at_library) if at_library.runs_bench else asked
+    return simulate(described, plan), simulate(described, at_library)
 
 
 @needs_simulator
@@ -113,6 +116,100 @@ def test_strategies_of_others_are_not_the_librarys(strategy: str) -> None:
         check(messages(16, strategy=strategy, level="library"))
 
 
+# ---- weir-bench array ---------------------------------------------------------------------------
+
+
+def array(ranks: int, **more: Any) -> Asked:
+    return columns(ranks, **{"level": "library", **more})
+
+
+@needs_simulator
+@pytest.mark.parametrize(
+    ("platform", "asked", "seconds", "operations"),
+    [
+        ("intrepid", array(16, strategy="direct"), 0.134810086, 1024),
+        ("intrepid", array(16, strategy="node", aggregators=1, steps=2), 0.068404172, 48),
+        ("intrepid", array(16, strategy="two-phase", aggregators=4), 0.003082055, 16),
+        (
+            "intrepid",
+            array(16, strategy="server-directed", aggregators=8, read=True),
+            0.002788757,
+            16,
+        ),
+        (
+            "made-up",
+            array(
+                256, strategy="two-phase", aggregators=2, stripe=65536, shape="256x256",
+                distribution="BLOCK", type="int32", buffer=0,
+            ),
+            0.000060452,
+            4,
+        ),
+    ],
+    ids=["direct", "node", "two-phase", "read", "network"],
+)  # fmt: skip
+def test_array_takes_the_time_of_its_plan_and_all_of_it_is_compared(
+    platform: str, asked: Asked, seconds: float, operations: int
+) -> None:
+    plan, ran = both(platform, asked)
+    assert ran.seconds == pytest.approx(seconds, abs=2e-9)
+    assert ran.seconds == pytest.approx(plan.seconds, rel=0.1)
+    assert ran.bytes_compared == ran.bytes == plan.bytes
+    # A rank's `direct` write has an operation for each of its rows; the plan counts a piece.
+    assert ran.operations == operations
+    for name in ("strategy", "clients", "calls", "messages", "message_bytes"):
+        assert getattr(ran, name) == getattr(plan, name), name
+
+
+@needs_simulator
+@pytest.mark.parametrize("read", [False, True], ids=["write", "read"])
+def test_posix_calls_of_array_move_one_row_each(read: bool) -> None:
+    """A rank has 4 rows in each of 64 planes. They follow each other in the file."""
+    plan, ran = both("intrepid", array(16, strategy="posix", read=read))
+    assert ran.operations == ran.calls == plan.calls == 16 * 64
+    assert ran.messages == 0
+    assert ran.bytes_compared == ran.bytes
+    assert ran.seconds == pytest.approx(plan.seconds, rel=0.01)
+
+
+@needs_simulator
+def test_array_stands_beside_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    words = "sim array --level library --platform intrepid -n 16 --array-shape 64x64x32"
+    asked = [*words.split(), "--distribution", "*,BLOCK,*", "--sweep", "strategy=posix,node"]
+    ran = CliRunner().invoke(application(), asked)
+    assert ran.exit_code == 0, ran.output
+    lines = ran.stdout.splitlines()
+    assert lines[0] == (
+        "weir-bench array simulated on intrepid: 16 ranks, write of 64x64x32 float64, "
+        "repetitions: 1"
+    )
+    rows = [line.split() for line in lines[2:4]]
+    assert [row[0] for row in rows] == ["posix", "node"]
+    assert [row[-2:] for row in rows] == [["all", "compared"]] * 2
+    assert "not simulated: copies in memory" in ran.stdout
+
+
+@needs_simulator
+def test_an_array_must_fit_where_the_simulated_storage_keeps_it() -> None:
+    asked = array(16, strategy="node", shape="64kx64kx64k", buffer=1 << 32)
+    with pytest.raises(BenchError, match=r"2251799813685248 bytes, .* give a smaller array, or"):
+        simulate(find_platform("intrepid"), asked)
+
+
+@needs_simulator
+def test_storage_that_fails_ends_array_with_its_reason(tmp_path: Path) -> None:
+    """No file may be as large as half of the array."""
+    limited = tmp_path / "simulator"
+    program = find_program(os.environ, LIBRARY_SIMULATOR)
+    limited.write_text(f"#!/bin/bash\nulimit -f 512\nexec {program}\n")
+    limited.chmod(0o755)
+    asked = array(16, strategy="posix")
+    with pytest.raises(BenchError, match=r"write failed.*File too large") as told:
+        simulate(find_platform("intrepid"), asked, {**os.environ, "WEIR_SIM_LIBRARY": str(limited)})
+    assert "\n" not in str(told.value)
+
+
 # ---- weir-bench sink ----------------------------------------------------------------------------
 
 
@@ -163,9 +260,11 @@ def test_a_slow_unit_costs_sink_its_time() -> None:
 
 
 @needs_simulator
-def test_sink_has_at_most_so_many_ranks() -> None:
-    with pytest.raises(BenchError, match="at most 256"):
-        simulate(find_platform("intrepid"), sink(260, strategy="posix"))
+@pytest.mark.parametrize("workload", ["array", "sink"])
+def test_a_workload_has_at_most_so_many_ranks(workload: str) -> None:
+    asked = sink(4100, strategy="posix") if workload == "sink" else array(4100, strategy="posix")
+    with pytest.raises(BenchError, match=f"weir-bench {workload} is simulated on at most 4096"):
+        simulate(find_platform("intrepid"), asked)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from weir.sim.job import (
 )
 from weir.sim.picture import write_picture
 from weir.sim.program import simulate
-from weir.sim.table import Simulated, show_one, show_several, show_sink
+from weir.sim.table import Simulated, show_bench, show_one, show_several
 
 STRATEGY_HELP = "How the bytes are moved: " + ", ".join(
     f"{name} ({way.about})" if way.about else name for name, way in STRATEGIES.items()
@@ -41,8 +41,8 @@ def sim_command(
         str,
         typer.Argument(
             metavar="WORKLOAD",
-            help="messages (every rank moves so many bytes), array (--array-shape), or sink (the "
-            "workload of weir bench, with --level library)",
+            help="messages (every rank moves so many bytes), array (--array-shape), or sink; with "
+            "--level library, array and sink are the workloads of weir bench themselves",
         ),
     ],
     platform: Annotated[
@@ -128,8 +128,8 @@ def sim_command(
         str,
         typer.Option(
             "--level",
-            help="What is simulated: plan (its flows) or library (libweir itself on simulated "
-            "ranks, up to 4096 or so).",
+            help="What is simulated: plan (its flows) or library (libweir itself, or a workload of "
+            "weir-bench, on simulated ranks: up to 4096 or so).",
         ),
     ] = "plan",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -188,12 +188,12 @@ def sim_command(
     for one in list(points(asked, swept)):
         levels = {name: getattr(one, name) for name in swept}
         without = simulate(described, replace(one, slow=())) if one.slow else None
-        plan = simulate(described, plan_beside(one)) if workload == "sink" else None
+        plan = simulate(described, plan_beside(one)) if one.runs_bench else None
         simulated.append(Simulated(levels, one, simulate(described, one), without, plan))
     if as_json:
         typer.echo(json.dumps([_record(one) for one in simulated], indent=2))
-    elif workload == "sink":
-        show_sink(output_console(), described, simulated)
+    elif asked.runs_bench:
+        show_bench(output_console(), described, simulated)
     elif swept:
         show_several(output_console(), simulated)
     else:

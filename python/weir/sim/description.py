@@ -309,11 +309,11 @@ def _array(asked: Asked) -> dict[str, str]:
     }
 
 
-def _workload(asked: Asked) -> dict[str, str]:
+def _workload(asked: Asked) -> dict[str, Any]:
     """Returns what moves the bytes, unless it is the library alone."""
-    if asked.workload != "sink":
+    if not asked.runs_bench:
         return {}
-    return {"workload": "sink_posix" if asked.strategy == "posix" else "sink"}
+    return {"workload": asked.workload, "posix_calls": asked.strategy == "posix"}
 
 
 def _aggregators(simulation: Simulation, asked: Asked) -> int:

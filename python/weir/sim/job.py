@@ -50,6 +50,8 @@ STRATEGIES: dict[str, Way] = {
 """The library's strategies first, then those of the papers."""
 
 WORKLOADS = ("messages", "array", "sink")
+BENCH_WORKLOADS = ("array", "sink")
+"""Those of weir-bench, whose own code runs on simulated ranks."""
 SINK_MESSAGES = "2k:4m:*2"
 """Sizes of messages of ``weir bench sink``."""
 DEFAULT_BUFFER = 2 << 20
@@ -120,6 +122,11 @@ class Asked:
         return STRATEGIES[self.strategy]
 
     @property
+    def runs_bench(self) -> bool:
+        """Returns whether what is simulated is the workload of weir-bench itself."""
+        return self.level == "library" and self.workload in BENCH_WORKLOADS
+
+    @property
     def destination(self) -> Destination | None:
         """Returns where the bytes go; none: to the first one that the platform describes."""
         return self.to or ("stagers" if self.stagers else None)
@@ -169,10 +176,13 @@ def check(asked: Asked) -> None:
 
 
 def plan_beside(asked: Asked) -> Asked:
-    """Returns the simulation of the plan of what ``weir-bench sink`` sends.
+    """Returns the simulation of the plan of what a workload of weir-bench moves.
 
-    Collective calls of the library hold the ranks together; POSIX calls do not.
+    Repetitions of ``array`` and collective calls of the library hold the ranks together; POSIX
+    calls of ``sink`` do not.
     """
+    if asked.workload == "array":
+        return replace(asked, level="plan", meeting=True)
     return replace(asked, workload="messages", level="plan", meeting=asked.strategy != "posix")
 
 

@@ -78,6 +78,8 @@ class Outcome(Record):
     accounted: bool | None = None
     """Of a workload of weir-bench: whether the route counts the bytes that it took, and they are
     those that were sent."""
+    bytes_compared: NonNegative | None = None
+    """Of a workload of weir-bench: how many bytes it compared with those that it wrote."""
     cost: Cost
 
 

@@ -29,10 +29,11 @@ HALF = 0.5
 EMPTY, FULL = 0.01, 1.0
 LEVEL_TEXT = {"plan": "simulated", "library": "library simulated"}
 BAR_CELLS = 16
-NOT_SIMULATED = (
-    "not simulated: copies in memory, and so the capacities of source and receivers; the check of "
-    "every byte; MPI-IO; stagers of a node"
-)
+NOT_SIMULATED = {
+    "array": "not simulated: copies in memory; opening, closing and removing files; caches; MPI-IO",
+    "sink": "not simulated: copies in memory, and so the capacities of source and receivers; the "
+    "check of every byte; MPI-IO; stagers of a node",
+}
 
 
 @dataclass(frozen=True)
@@ -124,12 +125,18 @@ def show_several(console: Console, several: Sequence[Simulated]) -> None:
         console.print(told, highlight=False, markup=False)
 
 
-def show_sink(console: Console, platform: Platform, several: Sequence[Simulated]) -> None:
-    """Prints what ``weir-bench sink`` reaches as simulated ranks, beside its plan."""
+def show_bench(console: Console, platform: Platform, several: Sequence[Simulated]) -> None:
+    """Prints what a workload of weir-bench reaches as simulated ranks, beside its plan."""
     first = several[0].asked
+    is_sink = first.workload == "sink"
+    what = (
+        f"messages of each in a row: {first.steps}"
+        if is_sink
+        else f"{'read' if first.read else 'write'} of {first.shape} {first.type}, repetitions: "
+        f"{first.steps}"
+    )
     console.print(
-        f"weir-bench sink simulated on {platform.name}: {first.ranks} ranks, messages of each in a "
-        f"row: {first.steps}",
+        f"weir-bench {first.workload} simulated on {platform.name}: {first.ranks} ranks, {what}",
         highlight=False,
         markup=False,
     )
@@ -137,7 +144,8 @@ def show_sink(console: Console, platform: Platform, several: Sequence[Simulated]
     routes = [] if "strategy" in names else ["route"]
     table = plain_table(
         *routes, *(f">{name}" for name in names),
-        ">weir-bench", ">a message", ">plan", ">difference", "limit", ">busy", "bytes",
+        ">weir-bench", f">a {'message' if is_sink else 'repetition'}",
+        ">plan", ">difference", "limit", ">busy", "bytes",
     )  # fmt: skip
     for one in several:
         plan = one.plan or one.outcome
@@ -150,10 +158,18 @@ def show_sink(console: Console, platform: Platform, several: Sequence[Simulated]
             f"{100 * (one.outcome.bytes_per_second / plan.bytes_per_second - 1):+.1f} %",
             escape(one.limit),
             percent_text(one.outcome.limit.busy_share),
-            "all counted" if one.outcome.accounted else "not counted",
+            checked_text(one.outcome),
         )
     console.print(table)
-    console.print(NOT_SIMULATED, highlight=False, markup=False)
+    console.print(NOT_SIMULATED[first.workload], highlight=False, markup=False)
+
+
+def checked_text(outcome: Outcome) -> str:
+    """Returns how the workload has checked the bytes that it moved."""
+    if outcome.bytes_compared is not None:
+        is_all = outcome.bytes_compared == outcome.bytes
+        return "all compared" if is_all else f"{size_text(outcome.bytes_compared)} compared"
+    return "all counted" if outcome.accounted else "not counted"
 
 
 def slow_text(one: Simulated) -> str:

@@ -122,8 +122,8 @@ Status make_file(const FileDescription& description, const std::string& path,
   }
   if (Status made = write_hdf5_dimensions(file.id(), description, path, writing); !made.ok())
     return made;
-  if (Status kept = keep_hdf5_alignment(file.id(), description.alignment, path); !kept.ok()) {
-    return kept;
+  if (Status set = keep_hdf5_alignment(file.id(), description.alignment, path); !set.ok()) {
+    return set;
   }
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
   if (writing.refused() != 0) return system_failure("write", path, -1, writing.refused());
