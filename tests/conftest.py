@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from mpi_launcher import preload
+from mpi_launcher import preload, variables
 from pairs import covering
 
 TESTS = Path(__file__).parent
@@ -43,6 +43,7 @@ os.environ["COLUMNS"] = "160"
 # OpenBLAS would start a thread for each core in every rank that loads NumPy, and none needs them.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
+os.environ.update(variables() | os.environ)
 if _preload := preload():
     os.environ["LD_PRELOAD"] = _preload
 
