@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import json
 import os
 import select
@@ -160,6 +161,7 @@ def main() -> None:
     cli = import_module("weir.cli")
     cli.application()  # loads the modules of every command
     import_module("weir.report")
+    gc.freeze()  # no process that is forked looks through the objects of the modules again
     request = _serve(socket.socket(fileno=int(sys.argv[1])))
     if request is None:
         return
