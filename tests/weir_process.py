@@ -160,7 +160,7 @@ def _serve(asked: socket.socket) -> Mapping[str, Any] | None:
 def main() -> None:
     cli = import_module("weir.cli")
     cli.application()  # loads the modules of every command
-    import_module("weir.report")
+    import_module("weir.report.campaign")
     gc.freeze()  # no process that is forked looks through the objects of the modules again
     request = _serve(socket.socket(fileno=int(sys.argv[1])))
     if request is None:
