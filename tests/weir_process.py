@@ -165,6 +165,7 @@ def main() -> None:
     request = _serve(socket.socket(fileno=int(sys.argv[1])))
     if request is None:
         return
+    atexit.register(gc.unfreeze)  # DuckDB would list what is left at the end as leaks
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
