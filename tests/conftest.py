@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
 
 import pytest
-from mpi_launcher import preload
+from mpi_launcher import preload, variables
 from pairs import covering
 
 TESTS = Path(__file__).parent
@@ -43,6 +44,7 @@ os.environ["COLUMNS"] = "160"
 # OpenBLAS would start a thread for each core in every rank that loads NumPy, and none needs them.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
+os.environ.update(variables() | os.environ)
 if _preload := preload():
     os.environ["LD_PRELOAD"] = _preload
 
@@ -87,3 +89,10 @@ def pytest_collection_finish() -> None:
         raise pytest.UsageError(
             "a test's module imports mpi4py.MPI; let only the programs import it that tests start"
         )
+    # Thousands of tests and their modules stay to the end: collections need not look through them.
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # DuckDB would list what is left at the end as leaks

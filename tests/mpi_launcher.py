@@ -63,6 +63,15 @@ def preload(*libraries: Path) -> str:
     return ":".join([*map(str, libraries), *([of_every_rank] if of_every_rank else [])])
 
 
+def variables() -> dict[str, str]:
+    """What every launcher and rank of a test has in its environment (cmake/WeirTests.cmake).
+
+    tests/conftest.py puts it into the environment of all that tests start.
+    """
+    given = configured("WEIR_RANKS_ENVIRONMENT")
+    return dict(variable.split("=", 1) for variable in given.split(";") if variable)
+
+
 @functools.cache
 def prints_after_a_signal() -> bool:
     """Whether a launcher that gets a signal still prints what its ranks write before they end.
@@ -96,17 +105,17 @@ def library_path() -> str:
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """The person's own settings kept out; root may start ranks, as in a container.
+    """The person's own settings of Weir kept out, and what ranks of tests have besides.
 
     When it gets a signal, Open MPI 5's launcher kills its ranks after a second if it is not told to
     wait for longer: on a busy machine they need more to write their record.
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    allowed["PRTE_MCA_odls_base_sigkill_timeout"] = "15"
-    allowed["WEIR_GO_ON"] = "0"  # whether a small job is undecided depends on the machine's load
+    of_tests = variables()
+    of_tests["PRTE_MCA_odls_base_sigkill_timeout"] = "15"
+    of_tests["WEIR_GO_ON"] = "0"  # whether a small job is undecided depends on the machine's load
     # Where several MPIs are installed, mpi4py takes the first that it finds.
     same_mpi = {"MPI4PY_MPIABI": "openmpi" if is_open_mpi() else "mpich"}
     if path := library_path():
         same_mpi["LD_LIBRARY_PATH"] = path
-    return {**inherited, **allowed, **same_mpi, **extra}
+    return {**of_tests, **inherited, **same_mpi, **extra}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import json
 import os
 import select
@@ -159,10 +160,12 @@ def _serve(asked: socket.socket) -> Mapping[str, Any] | None:
 def main() -> None:
     cli = import_module("weir.cli")
     cli.application()  # loads the modules of every command
-    import_module("weir.report")
+    import_module("weir.report.campaign")
+    gc.freeze()  # no process that is forked looks through the objects of the modules again
     request = _serve(socket.socket(fileno=int(sys.argv[1])))
     if request is None:
         return
+    atexit.register(gc.unfreeze)  # DuckDB would list what is left at the end as leaks
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])

@@ -439,7 +439,7 @@ def test_a_run_is_repeated_from_its_folder_alone(cli: Cli, tmp_path: Path) -> No
     elsewhere.mkdir()
     (cli.folder / "one").rename(elsewhere / "moved")
     before, cli.folder = cli.folder, elsewhere
-    cli.environment |= {"WEIR_LAUNCHER": "nothing -n 99", "OMPI_MCA_pml": "ob1"}
+    cli.environment |= {"WEIR_LAUNCHER": "nothing -n 99", "OMPI_MCA_btl": "self"}
     status, out, err = cli.run("bench", "--again", "moved", "--no-report", "--output", "two")
     assert status == 0, err
     assert f"Results: {elsewhere / 'two'}" in out
@@ -447,7 +447,7 @@ def test_a_run_is_repeated_from_its_folder_alone(cli: Cli, tmp_path: Path) -> No
     assert again is not None
     assert again.launcher == start.launcher
     assert again.directory == str(before)
-    assert "OMPI_MCA_pml" not in again.environment
+    assert "OMPI_MCA_btl" not in again.environment
     first, second = (json.loads(line) for line in calls.read_text().splitlines())
     seed = load_run(elsewhere / "moved/mpi-shared-sync").verification.seed
     given = [word for word in second if word.startswith("--seed=")]

@@ -14,7 +14,8 @@ import pytest
 from report_reader import Element, read_report
 from synthetic import make_events, make_run, write_run_folder
 from weir.commands.report import write_reports
-from weir.report import MOST_WITHIN_A_PAGE, write_report
+from weir.report import write_report
+from weir.report.sources import MOST_WITHIN_A_PAGE
 from weir.results.errors import ResultError
 from weir.results.opening_records import StepTimes
 from weir.results.schema import Run

@@ -88,7 +88,8 @@ def write_reports(path: Path) -> Path:
     remain.
     """
     # Imported here because other commands do not need the report's modules.
-    from weir.report import MOST_WITHIN_A_PAGE, write_report  # noqa: PLC0415
+    from weir.report import write_report  # noqa: PLC0415
+    from weir.report.sources import MOST_WITHIN_A_PAGE  # noqa: PLC0415
 
     campaign = campaign_of(path)
     if campaign is not None:

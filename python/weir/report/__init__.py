@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from weir.report.campaign import render_campaign
-from weir.report.page import render_page
-from weir.report.sources import MOST_WITHIN_A_PAGE, read_sources
 from weir.results.campaign import is_campaign, load_campaign
 from weir.results.folder import REPORT_FILE, write_atomically
 
-__all__ = ["MOST_WITHIN_A_PAGE", "REPORT_FILE", "write_report"]
+__all__ = ["REPORT_FILE", "write_report"]
 
 
 def write_report(path: Path) -> Path:
@@ -29,6 +26,11 @@ def write_report(path: Path) -> Path:
     Raises ``ResultError`` if there is no run at ``path``, a run cannot be read, or the file cannot
     be written.
     """
+    # Most commands use one module of this package, and need not load all of them and DuckDB.
+    from weir.report.campaign import render_campaign  # noqa: PLC0415
+    from weir.report.page import render_page  # noqa: PLC0415
+    from weir.report.sources import read_sources  # noqa: PLC0415
+
     if is_campaign(path):
         page = render_campaign(path, load_campaign(path))
     else:
