@@ -123,8 +123,8 @@ TEST(KnownLayout, AnotherDescriptionIsLaidOutAnew) {
   EXPECT_EQ(content_of(incomplete_path(folder.path("d.nc"))).substr(0, 3), "CDF");
 }
 
-// What is known is bounded: 1 MiB of metadata.
-TEST(KnownLayout, AFileOfManyArraysIsNotKept) {
+// At most 1 MiB of metadata is kept: 2 attributes of 32 KiB fit, and 33 do not.
+TEST(KnownLayout, AFileOfMuchMetadataIsNotKept) {
   TestFolder folder;
   for (const bool is_small : {true, false}) {
     const CountedFormat format;
