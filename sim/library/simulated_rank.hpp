@@ -59,8 +59,8 @@ struct SimulatedRank {
   // Simulated time since which it has looked for something to do: since it last did something, or
   // a message was last sent to it.
   double looks_since = 0;
-  // The rank moves bytes only to prepare or to check what is simulated: its operations take no time,
-  // and neither they nor its messages are counted.
+  // The rank moves bytes only to prepare or to check what is simulated: its operations take no
+  // time, and neither they nor its messages are counted.
   bool aside = false;
   std::int64_t messages = 0;  // of data, that it sent
   std::int64_t message_bytes = 0;
