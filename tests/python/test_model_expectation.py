@@ -155,6 +155,26 @@ def test_enough_work_hides_all_but_the_exposed_transfers() -> None:
     assert made["read"].value == pytest.approx(BINS * 2e9)
 
 
+def test_the_first_read_of_a_file_waits_while_the_system_reads_ahead() -> None:
+    """Only the exposed reads take longer, and only those from storage by the page cache."""
+    transfer = 4 * 8 * MIB / 2e9
+    calls = {"call_seconds": trials(1e-12)}
+    ahead = calibration(first_read_seconds=trials(3 * transfer, (1.0, 1.0, 1.0)), **calls)
+    plan = make_plan(computations=1e12)
+    made = rates(plan, asynchronous=True, calibration=ahead, **{"drop-cache": True})
+    assert made["read"].value == pytest.approx(BINS * 2e9 / 3)
+    assert made["write"].value == pytest.approx(BINS * 1e9)
+    synchronous = rates(plan, calibration=ahead, **{"drop-cache": True})
+    assert synchronous["read"].value == pytest.approx(2e9)
+    cached = rates(plan, asynchronous=True, calibration=ahead, **{"drop-cache": False})
+    plain = calibration(**calls)
+    known = rates(plan, asynchronous=True, calibration=plain, **{"drop-cache": False})
+    assert cached["read"].value == known["read"].value
+    faster = calibration(first_read_seconds=trials(transfer / 2, (1.0, 1.0, 1.0)), **calls)
+    usual = rates(plan, asynchronous=True, calibration=faster, **{"drop-cache": True})
+    assert usual["read"].value == pytest.approx(BINS * 2e9)
+
+
 def test_without_work_asynchronous_equals_synchronous() -> None:
     plan = make_plan(computations=0.0, phases=ALONE)
     free = calibration(barrier_seconds=trials(1e-12))

@@ -162,6 +162,8 @@ Status Calibration::measure_all() {
        }},
       {"read_storage_bytes_per_second", Shares::read_storage, pieces,
        [this](std::int64_t n) { return file_.read_dropped_pages(n, piece_bytes_); }},
+      {"first_read_seconds", Shares::first_read, 1,
+       [this](std::int64_t) { return file_.first_read(piece_bytes_); }},
       {"fsync_seconds", Shares::fsync, 1, [this](std::int64_t) { return file_.fsync(); }},
       {"call_seconds", Shares::call, most_rounds,
        [this](std::int64_t n) { return file_.call(n * calls_at_once); }},

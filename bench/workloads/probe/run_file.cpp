@@ -122,6 +122,14 @@ Result<double> RunFile::read_dropped_pages(std::int64_t pieces, std::int64_t pie
       });
 }
 
+Result<double> RunFile::first_read(std::int64_t piece_bytes) {
+  Status status = file_.drop_pages(part_begin(), written_);
+  if (status = meeting_.meet(std::move(status)); !status) return status.error();
+  const auto ns = move_pieces(1, piece_bytes, {.direction = Direction::read}, Durability::none);
+  if (!ns) return ns.error();
+  return seconds_of(ns.value());
+}
+
 Result<double> RunFile::fsync() {
   if (Status status = meeting_.meet({}); !status) return status.error();
   const std::int64_t offset =

@@ -59,6 +59,9 @@ class RunFile {
   // Returns the bytes per second of reading the file that was written last, after its pages were
   // dropped from the cache: again and again for more pieces than it has.
   Result<double> read_dropped_pages(std::int64_t pieces, std::int64_t piece_bytes);
+  // Returns the seconds of the first read of the file that was written last, after its pages were
+  // dropped from the cache. Systems read ahead of it, so it can take longer than those after it.
+  Result<double> first_read(std::int64_t piece_bytes);
 
   // Returns the seconds of one fsync after another 4 KiB were written, on the slowest rank.
   Result<double> fsync();

@@ -19,11 +19,12 @@ struct Shares {
   static constexpr double memory_copy_one_rank = 0.04;
   static constexpr double memory_copy = 0.04;
   static constexpr double write_cache = 0.10;
-  static constexpr double write_storage = 0.20;
+  static constexpr double write_storage = 0.19;
   static constexpr double write_synced_once = 0.14;
   static constexpr double read_cache = 0.12;
-  static constexpr double read_storage = 0.18;
-  static constexpr double fsync = 0.08;
+  static constexpr double read_storage = 0.17;
+  static constexpr double first_read = 0.03;
+  static constexpr double fsync = 0.07;
   static constexpr double call = 0.03;
   static constexpr double barrier = 0.03;
   static constexpr double busy_work = 0.04;

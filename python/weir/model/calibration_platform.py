@@ -101,6 +101,7 @@ def platform_of_calibration(calibration: Calibration) -> Platform:
             "call": quantity_of_trials(calibration.call_seconds.values),
             "fsync": quantity_of_trials(calibration.fsync_seconds.values),
             "barrier": quantity_of_trials(calibration.barrier_seconds.values),
+            **_first_read(calibration),
         },
         busy_work_operations_per_second=quantity_of_trials(
             calibration.busy_work_operations_per_second.values
@@ -143,6 +144,22 @@ def _maybe_again(stage: PlatformStage) -> PlatformStage:
             ),
         }
     )
+
+
+def _first_read(calibration: Calibration) -> dict[str, Quantity]:
+    """Returns what the first read of a file takes beyond the mean of reads of its size, if known.
+
+    Where the system reads ahead, the first read waits for more than its own bytes, and those after
+    it for less.
+    """
+    trials = calibration.first_read_seconds
+    if trials is None:
+        return {}
+    moved = calibration.transfer_bytes * calibration.ranks
+    usual = moved / calibration.read_storage_bytes_per_second.median
+    whole = quantity_of_trials(trials.values)
+    beyond = {end: max(0.0, seconds - usual) for end, seconds in whole.model_dump().items()}
+    return {"first_read": Quantity(**beyond)}
 
 
 def _storage_write(calibration: Calibration) -> PlatformStage:

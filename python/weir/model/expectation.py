@@ -359,7 +359,11 @@ class _Expected:
         times = {case: self._phase_time(planned, case, behind.work) for case in WEIGHTS}
         scale = times[behind.transfers].transfer_seconds / times["expected"].transfer_seconds
         return {
-            case: replace(time, transfer_seconds=time.transfer_seconds * scale)
+            case: replace(
+                time,
+                transfer_seconds=time.transfer_seconds * scale,
+                first_seconds=time.first_seconds * scale,
+            )
             for case, time in times.items()
         }
 
@@ -368,6 +372,7 @@ class _Expected:
         phase = planned.phase
         latencies = self.platform.latencies_seconds
         call, meeting = latencies.get("call"), latencies.get("barrier")
+        first = latencies.get("first_read") if _read_ahead(planned) else None
         return PhaseTime(
             function=phase.function,
             direction=phase.direction,
@@ -378,6 +383,7 @@ class _Expected:
             compute_seconds=self._compute_seconds(planned, work),
             meeting_seconds=_hiding(meeting, work),
             posting_seconds=call.value if call else 0.0,
+            first_seconds=first.value if first else 0.0,
         )
 
     def _compute_seconds(self, planned: Planned, case: Case) -> float:
@@ -429,8 +435,14 @@ class _Expected:
                 f"{seconds_text(time.compute_seconds)} of work and a meeting of "
                 f"{seconds_text(time.meeting_seconds)}, "
                 f"{time.exposed} of {time.operations} exposed"
+                + (f", {seconds_text(time.first_seconds)} longer" if time.first_seconds else "")
             )
         return f"EAAR over foreground time, transfers hidden one buffer ahead: {', '.join(told)}"
+
+
+def _read_ahead(planned: Planned) -> bool:
+    """Returns whether the system reads ahead of a phase: through the page cache, from storage."""
+    return planned.flow.direction == "read" and planned.flow.route == "dropped"
 
 
 def _hiding(time: Quantity | None, case: Case) -> float:

@@ -44,7 +44,8 @@ class PhaseTime:
 
     ``component`` limits the transfer. A hidden transfer runs behind ``compute_seconds`` and the
     meeting of all ranks after it. ``posting_seconds`` is the least cost of starting a hidden
-    transfer and finding it complete.
+    transfer and finding it complete. ``first_seconds`` is what an exposed transfer takes beyond the
+    others of its size: the system reads ahead of the first read of a file, which waits for it.
     """
 
     function: str
@@ -56,11 +57,13 @@ class PhaseTime:
     compute_seconds: float
     meeting_seconds: float
     posting_seconds: float
+    first_seconds: float = 0.0
 
 
 def exposed_seconds(phase: PhaseTime) -> float:
     """Returns the seconds for which exposed transfers block one rank: their whole time."""
-    return min(phase.exposed, phase.operations) * phase.transfer_seconds
+    exposed = min(phase.exposed, phase.operations)
+    return exposed * (phase.transfer_seconds + phase.first_seconds)
 
 
 def hidden_seconds(phase: PhaseTime, others: Sequence[PhaseTime], shared: float) -> float:

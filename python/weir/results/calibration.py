@@ -75,6 +75,10 @@ class Calibration(Record):
         description="read of resident pages, for the first time since they were written"
     )
     read_storage_bytes_per_second: Trials = Field(description="read after dropping the pages")
+    first_read_seconds: Trials | None = Field(
+        default=None,
+        description="the first read of a file by all ranks, after dropping all of its pages",
+    )
     fsync_seconds: Trials = Field(description="fsync after 4 KiB, slowest rank")
     call_seconds: Trials = Field(description="fixed cost of one call: an 8-byte pread in cache")
     barrier_seconds: Trials

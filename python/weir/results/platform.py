@@ -373,7 +373,8 @@ class Platform(Record):
         description=(
             "times of call, fsync, barrier and message; shared_write: of a host whose ranks "
             "write one file; shared_write_alone: of a host on which one rank does; run_copy: "
-            "of a short run besides its bytes"
+            "of a short run besides its bytes; first_read: of the first read of a file from "
+            "storage beyond later ones"
         ),
     )
     metadata: list[MetadataRates] = Field(
