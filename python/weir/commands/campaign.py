@@ -17,6 +17,7 @@ from weir.analysis.campaign_summary import (
     effective_of,
     growth_texts,
 )
+from weir.analysis.expectation_errors import expectation_errors
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.platforms import find_platform
 from weir.bench.tables import show_listing
@@ -242,6 +243,9 @@ def _show_results(setup: Setup, output: Path) -> None:
     found = hiding_of(setup.campaign, effective_of(setup.campaign, finished))
     for (name, direction), (hides, _) in found.items():
         console.print(f"{name}: {direction} {hides.text()}", highlight=False, markup=False)
+    errors = expectation_errors(run for runs in finished.values() for _, run in runs).text()
+    if errors:
+        console.print(errors, highlight=False, markup=False, soft_wrap=True)
     console.print(f"\nResults: {output}", soft_wrap=True, highlight=False, markup=False)
     report = write_report(output)
     console.print(f"Report: {report}", soft_wrap=True, highlight=False, markup=False)

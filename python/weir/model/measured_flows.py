@@ -31,6 +31,7 @@ from weir.model.flow_of_plan import (
 )
 from weir.results.platform import Platform
 from weir.results.schema import Phase, PlannedPhase, Run
+from weir.results.statistics import predicted_by_the_others
 
 OF_NO_CONSEQUENCE = (
     "deadline",
@@ -106,12 +107,7 @@ def repeatability(samples: Sequence[Measured]) -> list[float]:
     for one in samples:
         key = (one.configuration, one.function, one.flow.direction)
         times.setdefault(key, []).extend(one.repeated)
-    return [
-        abs(statistics.median(alike[:place] + alike[place + 1 :]) / measured - 1)
-        for alike in times.values()
-        if len(alike) > 1
-        for place, measured in enumerate(alike)
-    ]
+    return [error for alike in times.values() for error in predicted_by_the_others(alike)]
 
 
 def _unsuitable(run: Run) -> str | None:

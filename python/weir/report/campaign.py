@@ -13,6 +13,7 @@ from weir.analysis.campaign_summary import (
     effective_of,
     level_text,
 )
+from weir.analysis.expectation_errors import expectation_errors
 from weir.report import factor_charts, findings, hiding, listing, targets
 from weir.report.chart import table
 from weir.report.comparison import ORDER
@@ -100,6 +101,9 @@ def _lead(campaign: Campaign, finished: Runs) -> Markup:
     listed: list[Direction] = ["write", "read"]
     every = [run for runs in finished.values() for _, run in runs]
     remarks = [memory_remark(every, direction) for direction in listed]
+    errors = expectation_errors(every).text()
+    if errors:
+        sentences.append(element("p", errors, class_="remark"))
     sentences += [element("p", remark, class_="remark") for remark in remarks if remark]
     return element("div", *sentences, class_="lead")
 

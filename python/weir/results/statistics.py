@@ -35,3 +35,15 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> Median
     return MedianInterval(
         statistics.median(ordered), ordered[k - 1], ordered[count - k], max(0.0, coverage)
     )
+
+
+def predicted_by_the_others(values: Sequence[float]) -> list[float]:
+    """Returns how far each value is from the median of the others, |median/value - 1|."""
+    if len(values) < 2:
+        return []
+    others = ([*values[:place], *values[place + 1 :]] for place in range(len(values)))
+    return [
+        abs(statistics.median(other) / value - 1)
+        for other, value in zip(others, values, strict=True)
+        if value > 0
+    ]
