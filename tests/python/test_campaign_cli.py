@@ -85,6 +85,12 @@ def left_alone(
 ) -> tuple[Campaign, tuple[int, str, str]]:
     """A campaign that was made to its end, and what the command said."""
     campaign = Campaign(tmp_path_factory.mktemp("left-alone"), double_answers)
+    earlier = json.loads((double_answers / "calibration.json").read_text())
+    (planned, _) = json.loads((double_answers / "plan-4.json").read_text())["configurations"]
+    most = max(one["bytes_total"] for one in planned["plan"]["phases"]) // 4
+    earlier |= {"measured_utc": "2025-01-20T10:00:00Z", "bytes_per_rank": most}
+    (campaign.folder / "earlier").mkdir()
+    (campaign.folder / "earlier" / "calibration.json").write_text(json.dumps(earlier))
     return campaign, campaign.run()
 
 
@@ -94,6 +100,21 @@ def finished(campaign: Campaign, left_alone: tuple[Campaign, tuple[int, str, str
     shutil.copytree(left_alone[0].output, campaign.output)
     shutil.copy(left_alone[0].folder / "calls.txt", campaign.folder)
     return campaign
+
+
+def test_every_run_says_how_it_was_started_and_what_an_earlier_calibration_allows(
+    finished: Campaign,
+) -> None:
+    for run in RUNS:
+        made = load_run(finished.output / "runs" / f"{run:04d}" / "posix-unique-sync")
+        assert made.start is not None
+        assert made.start.arguments[0] == "madbench"
+        assert made.start.command_by_user[:2] == ["weir", "campaign"]
+        assert made.expectation is not None
+        allowed = [rate.a_priori for rate in made.expectation.rates]
+        assert {one.source for one in allowed if one is not None} == {
+            "the calibration of 2025-01-20 10:00 UTC"
+        }
 
 
 def wait_for(file: Path) -> None:

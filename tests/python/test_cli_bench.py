@@ -263,14 +263,16 @@ def test_earlier_calibrations_of_the_directory_tell_what_it_gave_then(cli: Cli) 
     now = json.loads((answers / "calibration.json").read_text())
     (planned, _) = json.loads((answers / "plan-4.json").read_text())["configurations"]
     now["bytes_per_rank"] = max(one["bytes_total"] for one in planned["plan"]["phases"]) // 4
-    for day, factor in ((20, 1.5), (21, 2), (22, 2.5)):
+    of_campaign = ("study/runs/0001", "study/runs/0002")
+    for day, factor, folders in ((20, 1.5, ["20"]), (21, 2, of_campaign), (22, 2.5, ["22"])):
         rates = {
             name: {key: scaled(value, factor) for key, value in now[name].items()}
             for name in now
             if name.endswith("storage_bytes_per_second")
         }
         then = now | rates | {"measured_utc": f"2025-01-{day}T10:00:00Z"}
-        write_calibration(cli, f"weir-results/{day}", then)
+        for folder in folders:
+            write_calibration(cli, f"weir-results/{folder}", then)
     write_calibration(cli, "weir-results/other", now | {"ranks": 2, "measured_utc": "2025-01-01"})
     write_calibration(cli, "weir-results/small", now | {"bytes_per_rank": 8})
     write_calibration(cli, "weir-results/broken", {})

@@ -365,6 +365,29 @@ def test_above_without_evidence_blames_the_model_by_stage() -> None:
     )
 
 
+def test_above_beside_other_load_is_not_decided_unless_something_explains_it() -> None:
+    def beside_load(run: Run) -> Run:
+        assert run.environment is not None
+        quiet = run.environment.quiet.model_copy(update={"quiet": False})
+        changed = run.environment.model_copy(update={"quiet": quiet})
+        return run.model_copy(update={"environment": changed})
+
+    run = with_expectation(make_run(), 0.3)
+    assert run.expectation is not None
+    assert run.expectation.calibration
+    result = judged(beside_load(run), "write")
+    assert result.verdict == "not decided"
+    assert result.text.endswith(
+        "and the machine was not quiet: other programs may have slowed the calibration: repeat on "
+        "a quieter machine"
+    )
+    assert judged(beside_load(from_memory(run)), "read").verdict == "above"
+    probed = run.expectation.model_copy(update={"calibration": {}})
+    assert judged(beside_load(run.model_copy(update={"expectation": probed})), "write").verdict == (
+        "above"
+    )
+
+
 def test_above_with_a_compressible_payload_says_so() -> None:
     run = with_expectation(make_run(), 0.3)
     verification = {**run.verification.model_dump(), "compressible_percent": 80}

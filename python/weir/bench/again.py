@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from weir.bench.errors import USAGE, BenchError
-from weir.bench.job import PREPARING
+from weir.bench.job import PREPARING, Job
 from weir.results.folder import find_run_folders, load_run, write_run
 from weir.results.schema import Run, Start
 
@@ -27,6 +27,22 @@ def kept_variables(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in sorted(environment.items())
         if KEPT.match(name) and not SECRET.search(name)
     }
+
+
+def start_of(job: Job, arguments: list[str], typed: list[str], platform: str | None) -> Start:
+    """Returns how a job is started here: ``arguments`` are weir-bench's, ``typed`` is the command.
+
+    ``platform`` is what ``--platform`` names.
+    """
+    return Start(
+        command_by_user=typed,
+        arguments=arguments,
+        launcher=list(job.launcher.command),
+        ranks=job.launcher.ranks,
+        directory=str(Path.cwd()),
+        platform=platform,
+        environment=kept_variables(os.environ),
+    )
 
 
 def record_start(output: Path, start: Start) -> None:

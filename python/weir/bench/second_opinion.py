@@ -6,7 +6,7 @@ something about a rate is its a-priori bound:
 
     1. rates of data sheets in a description of the run's directories below ``platforms/``
     2. that description itself: a probe of another time, or written by hand
-    3. calibrations of the same ranks and directory beside the run's results
+    3. calibrations of the same ranks and directory beside the run's results, and in campaigns there
     4. what the kernel tells of the device, and the rate of memory where memory serves
 
 With ``--platform`` the description is what the run is judged by, so only its data sheets are left.
@@ -25,6 +25,7 @@ from weir.model.a_priori import bound, bounds, of_device, stated_by_makers
 from weir.model.calibration_platform import platform_of_calibration
 from weir.platform.device import way_to
 from weir.results.calibration import Calibration
+from weir.results.campaign import RUNS_FOLDER
 from weir.results.errors import ResultError
 from weir.results.expectations import APriori, Basis, Expectation
 from weir.results.folder import load_calibration
@@ -33,8 +34,8 @@ from weir.results.series import Key
 
 MOST_EARLIER = 20
 """Number of earlier calibrations, the latest, of which the median is taken."""
-MOST_FOLDERS = 200
-"""Number of folders of results, the last by name, in which calibrations are looked for."""
+MOST_READ = 200
+"""Number of calibrations, those that were written last, that are read."""
 STATE_A_PEAK = "give the rate of a data sheet as peak_bytes_per_second of an edge in {}"
 PROBE = "measure the path for later runs with weir platform probe, or "
 
@@ -141,20 +142,33 @@ def _sources(planned: PlannedJob, source: Calibration, results: Path | None) -> 
 
 
 def _earlier(now: Calibration, results: Path | None) -> list[Calibration]:
-    """Returns the latest calibrations that are about the same path, in the order of time."""
+    """Returns the latest calibrations that are about the same path, in the order of time.
+
+    Results are jobs, and campaigns with a folder of jobs, many of which share a calibration.
+    """
     if results is None:
         return []
     name = CALIBRATION_FILES[now.shared_file]
-    files = sorted(results.glob(f"[!.]*/{name}"))[-MOST_FOLDERS:]
-    found = []
+    jobs = results.glob(f"[!.]*/{name}")
+    of_campaigns = results.glob(f"[!.]*/{RUNS_FOLDER}/[!.]*/{name}")
+    files = sorted([*jobs, *of_campaigns], key=_written)[-MOST_READ:]
+    found: dict[str, Calibration] = {}
     for file in files:
         try:
             one = load_calibration(file)
         except ResultError:
             continue  # It is damaged, or was written by another version.
         if _path_of(one) == _path_of(now) and one.measured_utc < now.measured_utc:
-            found.append(one)
-    return sorted(found, key=lambda one: one.measured_utc)[-MOST_EARLIER:]
+            found[one.measured_utc] = one
+    return [found[when] for when in sorted(found)][-MOST_EARLIER:]
+
+
+def _written(file: Path) -> float:
+    """Returns when a file was written last; 0 if it went in between."""
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _path_of(one: Calibration) -> tuple[object, ...]:

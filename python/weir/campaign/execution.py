@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from weir.bench.again import record_start, start_of
 from weir.bench.deciding import decided
 from weir.bench.errors import INTERRUPTED, BenchError
 from weir.bench.job import (
@@ -298,6 +300,9 @@ class Execution:
                 # weir-bench's own lines were withheld here, so they go into the journal.
                 reason = str(error) or "; ".join(said)
                 raise BenchError(reason, error.exit_status) from None
+        typed = ["weir", *sys.argv[1:]]
+        platform = self.setup.campaign.platform
+        record_start(output, start_of(job, prepared.arguments, typed, platform))
         purpose = self.setup.campaign.purpose_of(run)
         finalized = finalize(output, verdict, examine, purpose)
         wrong = misplaced([one.run for one in finalized], prepared.tasks_per_node)

@@ -34,6 +34,8 @@ class Expecting:
 
     tell: Callable[[str], None]
     platform: Platform | None = None
+    results: Path | None = None
+    """The folder in which campaigns and other results lie side by side."""
     calibrated: dict[Key, Calibrated] = field(default_factory=dict)
 
     def expect(
@@ -50,7 +52,7 @@ class Expecting:
         calibrated = self.calibrated[key]
         calibrated.write(folder)
         made = expectations(planned, calibrated, environment=job.environment())
-        return with_a_priori(planned, calibrated, made)
+        return with_a_priori(planned, calibrated, made, self.results)
 
     def work_per_second(self) -> float | None:
         """Returns a rank's busy-work operations per second, by the platform or last calibration."""

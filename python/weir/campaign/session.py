@@ -97,7 +97,7 @@ def run_session(setup: Setup, session: Session, follow: Follow | None = None) ->
         entries = read_journals(session.output, session.tell)
         if not session.side_by_side:
             clear_preparations(session.output)
-        expecting = Expecting(session.tell, session.platform)
+        expecting = Expecting(session.tell, session.platform, session.output.absolute().parent)
         calibrates = session.platform is None
         rates = assumed_rates(session.assumed_rate)
         execution = Execution(

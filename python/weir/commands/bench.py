@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from weir.bench import display
-from weir.bench.again import enter, kept_variables, record_start, start_again
+from weir.bench.again import enter, record_start, start_again, start_of
 from weir.bench.binaries import binaries_of, other_binaries
 from weir.bench.deciding import plan_decided
 from weir.bench.errors import FAILED, USAGE, BenchError
@@ -208,15 +208,7 @@ def bench_command(
         other = other_binaries(repeated.binaries, binaries_of(job.program, job.environment()))
         if other is not None:
             warn(other)
-    start = Start(
-        command_by_user=typed,
-        arguments=arguments,
-        launcher=list(job.launcher.command),
-        ranks=job.launcher.ranks,
-        directory=str(Path.cwd()),
-        platform=platform,
-        environment=kept_variables(os.environ),
-    )
+    start = start_of(job, arguments, typed, platform)
     planned, arguments = plan_decided(job, arguments)
     arguments = with_operations_rate(arguments, platform, planned)
     with preparation_folder(target) as preparation:

@@ -40,11 +40,15 @@ def limiting_stage_name(expected: ExpectedRate) -> str:
     return next(marked, expected.limiting_stage)
 
 
+def was_busy(run: Run) -> bool:
+    """Returns whether other programs used the machine, as far as the run knows."""
+    return run.environment is not None and not run.environment.quiet.quiet
+
+
 def why_below(run: Run, expected: Expected, measured: Series, siblings: Sequence[Run]) -> str:
     """Returns what to examine when a figure is below its interval."""
-    busy = run.environment is not None and not run.environment.quiet.quiet
     limit = expected.limiting_stage
-    limit += ", or at the machine, which was not quiet" if busy else ""
+    limit += ", or at the machine, which was not quiet" if was_busy(run) else ""
     if not isinstance(expected, ExpectedRate):
         return limit
     told = [
