@@ -17,7 +17,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -33,51 +32,45 @@ NOBODY = 65534
 VOUCH, REFUSED = 23, 25
 
 
-@dataclass
 class Munged:
     """A daemon with a socket and a key of its own."""
 
-    folder: Path
-
-    @classmethod
-    def start(cls) -> Munged:
+    def __init__(self) -> None:
         # All users have to reach the socket, and pytest's folders are closed to others.
-        one = cls(Path(tempfile.mkdtemp(prefix="weir-test-munge-")))
-        one.folder.chmod(0o755)
-        key = one.folder / "key"
+        self.folder = Path(tempfile.mkdtemp(prefix="weir-test-munge-"))
+        self.folder.chmod(0o755)
+        self.socket = self.folder / "socket"
+        key = self.folder / "key"
         key.touch(0o600)
         key.write_bytes(os.urandom(128))
-        one.begin()
-        return one
-
-    @property
-    def socket(self) -> Path:
-        return self.folder / "socket"
-
-    @property
-    def pid(self) -> int:
-        return int((self.folder / "pid").read_text())
+        self.begin()
 
     def begin(self) -> None:
         """Returns when it answers."""
         assert MUNGED is not None
         files = {"key-file": "key", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
         options = [f"--{option}={self.folder / name}" for option, name in files.items()]
-        done = subprocess.run(
-            [MUNGED, *options, f"--socket={self.socket}", "--num-threads=2"],
-            capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        with (self.folder / "said").open("w") as said:
+            self.process = subprocess.Popen(
+                [MUNGED, "--foreground", *options, f"--socket={self.socket}", "--num-threads=2"],
+                stdout=said, stderr=said,
+            )  # fmt: skip
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while not self.socket.exists():
+            assert self.process.poll() is None, (self.folder / "said").read_text()
+            assert time.monotonic() < deadline, "munged does not start"
+            time.sleep(0.01)
         self.credential(b"")
 
     def end(self) -> None:
-        process = self.pid
-        os.kill(process, signal.SIGCONT)
-        os.kill(process, signal.SIGTERM)
-        deadline = time.monotonic() + ANSWER_SECONDS
-        while self.socket.exists():
-            assert time.monotonic() < deadline, "munged does not end"
-            time.sleep(0.02)
+        self.process.send_signal(signal.SIGCONT)
+        self.process.terminate()
+        self.process.wait(ANSWER_SECONDS)
+
+    def remove(self) -> None:
+        if self.process.poll() is None:
+            self.end()
+        shutil.rmtree(self.folder)
 
     def credential(self, payload: bytes, *words: str, user: int | None = None) -> bytes:
         """What munged makes for this user, by MUNGE's own program."""
@@ -100,18 +93,16 @@ class Munged:
 
 @pytest.fixture
 def munged(monkeypatch: pytest.MonkeyPatch) -> Iterator[Munged]:
-    one = Munged.start()
+    one = Munged()
     monkeypatch.setenv("WEIR_MUNGE_SOCKET", str(one.socket))
     yield one
-    if one.socket.exists():
-        one.end()
-    shutil.rmtree(one.folder)
+    one.remove()
 
 
 @pytest.fixture
 def service(munged: Munged) -> Iterator[Stager]:
-    assert munged.socket.exists()
     one = start_service(1, "--stager-memory", "64m", "--stager-auth", "munge")
+    one.more["WEIR_MUNGE_SOCKET"] = str(munged.socket)
     yield one
     one.kill()
 
@@ -209,7 +200,9 @@ def changed(munged: Munged, service: Stager) -> tuple[int, bytes]:
 
 
 def for_another_connection(munged: Munged, service: Stager) -> tuple[int, bytes]:
-    return Client(service).show(munged.credential(Client(service).proof))
+    other = Client(service)
+    other.connection.close()
+    return Client(service).show(munged.credential(other.proof))
 
 
 def of_the_stagers_side(munged: Munged, service: Stager) -> tuple[int, bytes]:
@@ -218,13 +211,12 @@ def of_the_stagers_side(munged: Munged, service: Stager) -> tuple[int, bytes]:
 
 
 def with_another_key(_: Munged, service: Stager) -> tuple[int, bytes]:
-    other = Munged.start()
+    other = Munged()
     one = Client(service)
     try:
         return one.show(other.credential(one.proof))
     finally:
-        other.end()
-        shutil.rmtree(other.folder)
+        other.remove()
 
 
 def the_proof_alone(_: Munged, service: Stager) -> tuple[int, bytes]:
@@ -265,14 +257,33 @@ def test_what_shows_nothing_is_refused_in_a_line(
 
 
 def test_a_program_with_another_key_is_told_in_a_line(tmp_path: Path, service: Stager) -> None:
-    other = Munged.start()
+    other = Munged()
     try:
         service.more["WEIR_MUNGE_SOCKET"] = str(other.socket)
         expect_one_line(service, tmp_path, "the stager refused: MUNGE refuses the credential")
     finally:
-        other.end()
-        shutil.rmtree(other.folder)
+        other.remove()
     assert refusals(service)
+
+
+def test_a_program_of_another_user_is_told_in_a_line(service: Stager) -> None:
+    """The program has its own copy of the rendezvous file, since it may read it."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may be another user")
+    folder = Path(tempfile.mkdtemp(prefix="weir-test-"))
+    copied = folder / "rendezvous"
+    shutil.copy(file_of(service), copied)
+    for one in (folder, copied):
+        os.chown(one, NOBODY, NOBODY)
+    service.more["WEIR_TEST_STAGING"] = f"service:{copied}"
+    ended = run(service, "of_another_user", folder, "raw", str(NOBODY), ranks=1)
+    assert ended.returncode != 0
+    why = f"a MUNGE credential of user {NOBODY} was shown, where one of user 0 is needed"
+    assert f"the stager refused: {why}" in ended.stderr
+    (line,) = refusals(service)
+    assert line.endswith(why)
+    assert [path.name for path in folder.iterdir()] == ["rendezvous"]
+    shutil.rmtree(folder)
 
 
 def test_a_program_without_munged_is_told_in_a_line(tmp_path: Path, service: Stager) -> None:
@@ -283,8 +294,9 @@ def test_a_program_without_munged_is_told_in_a_line(tmp_path: Path, service: Sta
 
 def test_a_stager_without_munged_does_not_start(tmp_path: Path, munged: Munged) -> None:
     munged.end()
+    folder = Path(tempfile.mkdtemp(prefix="weir-test-"))
     ended = subprocess.run(
-        [STAGER, "--stager-socket", munged.folder / "stager", "--stager-auth", "munge",
+        [STAGER, "--stager-socket", folder / "stager", "--stager-auth", "munge",
          "--stager-listen", "127.0.0.1", "--stager-rendezvous", tmp_path / "file"],
         capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False,
     )  # fmt: skip
@@ -309,15 +321,16 @@ def test_munged_that_hangs_holds_up_nothing_else(munged: Munged, service: Stager
     """MUNGE's library gives it 10 s; the stager answers others meanwhile."""
     one = Client(service)
     credential = munged.credential(one.proof)
-    os.kill(munged.pid, signal.SIGSTOP)
+    munged.process.send_signal(signal.SIGSTOP)
     try:
         one.connection.sendall(message(PROVE, struct.pack("<Q", len(credential)) + credential))
         assert service.report()["sessions"] == []
         Client(service).connection.close()
         kind, fields = one.answer()
+        one.connection.close()
         assert kind == REFUSED
         assert "MUNGE does not answer on" in fields[8:].decode()
     finally:
-        os.kill(munged.pid, signal.SIGCONT)
+        munged.process.send_signal(signal.SIGCONT)
     one = Client(service)
     assert one.show(munged.credential(one.proof))[0] == VOUCH
