@@ -50,7 +50,7 @@ Result<std::unique_ptr<transport::Authenticator>> open_authenticator(
   const Status checked = shown ? made.value()->check(shown.value(), {}) : Status(shown.error());
   if (checked.ok()) return made;
   Error why = checked.error();
-  why.message = fmt::format("{}; without MUNGE, give --auth cookie", why.message);
+  why.message = fmt::format("{}; --auth cookie needs no MUNGE", why.message);
   return why;
 }
 

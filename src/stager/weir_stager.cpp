@@ -268,18 +268,23 @@ int serve_detached(const weir::stager::ServerSettings& settings) {
       [[maybe_unused]] const ssize_t told = ::write(ends[1], text.data(), text.size());
       ::close(ends[1]);
     };
+    bool has_begun = false;
     const weir::Status served = weir::stager::serve(
         settings,
         [&] {
           (void)::chdir("/");
           (void)detach_output(settings.socket);
+          has_begun = true;
           tell("+");
         },
         say);
     if (!served.ok()) {
-      tell((served.error().code == weir::ErrorCode::invalid_argument ? "2" : "1") +
-           served.error().text());
-      say(served.error().text());
+      if (has_begun) {
+        say(served.error().text());
+      } else {
+        tell((served.error().code == weir::ErrorCode::invalid_argument ? "2" : "1") +
+             served.error().text());
+      }
       ::_exit(1);
     }
     if (settings.until_programs_end) remove_traces(settings.socket);

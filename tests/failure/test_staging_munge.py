@@ -296,7 +296,7 @@ def test_a_stager_without_munged_does_not_start(tmp_path: Path, munged: Munged) 
     munged.end()
     folder = Path(tempfile.mkdtemp(prefix="weir-test-"))
     ended = subprocess.run(
-        [STAGER, "--stager-socket", folder / "stager", "--stager-auth", "munge",
+        [STAGER, "--detach", "--stager-socket", folder / "stager", "--stager-auth", "munge",
          "--stager-listen", "127.0.0.1", "--stager-rendezvous", tmp_path / "file"],
         capture_output=True, text=True, timeout=ANSWER_SECONDS, check=False,
     )  # fmt: skip
