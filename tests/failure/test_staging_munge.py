@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 from own_stager import STAGER, Stager, start_service
-from staged_files import bytes_below, run, steps_in
+from staged_files import LOST_LINE, bytes_below, run, steps_in
 from test_staging_service import KNOCK, PROVE, address_of, expect_one_line, file_of, message
 
 MUNGED = shutil.which("munged", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"]))
@@ -160,6 +160,21 @@ def test_programs_of_the_user_are_served_without_a_secret_file(
     assert steps_in(tmp_path / "node.zarr") == 3
     assert bytes_below(tmp_path / "none.zarr") == bytes_below(tmp_path / "node.zarr")
     assert refusals(service) == []
+
+
+def test_several_stagers_serve_a_program_that_goes_on_without_one(
+    tmp_path: Path, munged: Munged
+) -> None:
+    both = start_service(2, "--stager-memory", "64m", "--stager-auth", "munge")
+    both.more["WEIR_MUNGE_SOCKET"] = str(munged.socket)
+    try:
+        victim = str(both.others[0].pid)
+        ended = run(both, "goes_on", tmp_path, "hdf5", "5", "in_a_step", victim)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+        assert steps_in(tmp_path / "out.h5") == 5
+    finally:
+        both.kill()
 
 
 def test_the_stager_shows_who_it_is(munged: Munged, service: Stager) -> None:
