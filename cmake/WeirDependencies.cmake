@@ -5,8 +5,8 @@
 #
 # Optional libraries are in variables, which are empty where the library is absent, faulty or of
 # another MPI: ask `if(WEIR_LIBURING_TARGET)`. A library that was found and is left out is named with
-# the reason. WEIR_LIBURING_TARGET, WEIR_UCX_TARGET, WEIR_HDF5_TARGET, and with the bench
-# WEIR_PARALLEL_HDF5_TARGET, WEIR_PNETCDF_TARGET and WEIR_SIMGRID_TARGET.
+# the reason. WEIR_LIBURING_TARGET, WEIR_UCX_TARGET, WEIR_MUNGE_TARGET, WEIR_HDF5_TARGET, and with the
+# bench WEIR_PARALLEL_HDF5_TARGET, WEIR_PNETCDF_TARGET and WEIR_SIMGRID_TARGET.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -44,6 +44,16 @@ if(WEIR_WITH_UCX)
   else()
     message(STATUS "WEIR_WITH_UCX is ON, but there is no UCX (Debian: libucx-dev)")
   endif()
+endif()
+
+# How ranks of other nodes and stagers show each other whose processes they are. Only its headers are
+# used, as of UCX.
+option(WEIR_WITH_MUNGE "Let stagers and programs know each other by MUNGE where it is found" ON)
+set(WEIR_MUNGE_TARGET "")
+if(WEIR_WITH_MUNGE)
+  pkg_check_modules(munge IMPORTED_TARGET munge)
+  weir_take_if_usable(WEIR_MUNGE_TARGET PkgConfig::munge MUNGE HEADER munge.h
+                      CALL "munge_strerror(EMUNGE_SUCCESS) == 0")
 endif()
 
 if(WEIR_BUILD_BENCH)

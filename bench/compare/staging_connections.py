@@ -34,11 +34,11 @@ from pathlib import Path
 from programs import arguments
 from stagers import GIB, STAGER, running
 
-VERSION = 6
+VERSION = 7
 KNOCK, PROVE, HELLO, NAME_FILE, RESERVE, BLOCK_BYTES, PARCEL, FLUSH, DRAIN = (
     0, 1, 2, 3, 5, 6, 8, 9, 15,
 )  # fmt: skip
-CHALLENGE, WELCOME, GRANTED, FLUSHED, DRAINED, ALIVE = 22, 23, 25, 28, 32, 33
+CHALLENGE, VOUCH, WELCOME, GRANTED, FLUSHED, DRAINED, ALIVE = 22, 23, 24, 26, 29, 33, 34
 PIECE = 64 << 10
 DEADLINE_SECONDS = 240
 
@@ -61,7 +61,7 @@ class Rank:
         """Connect, and show that the secret of the rendezvous file ``place`` is known."""
         words = place.read_text().split()
         host, _, port = words[2].rpartition(":")
-        secret = bytes.fromhex(words[3])
+        secret = bytes.fromhex(words[4])
         self.socket = socket.create_connection((host, int(port)), DEADLINE_SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         nonce = secrets.token_bytes(16)
@@ -69,7 +69,9 @@ class Rank:
         challenge = self.answer(CHALLENGE)[:16]
         proof = hmac.new(secret, b"weir rank " + nonce + challenge, hashlib.sha256).digest()
         hello = session + struct.pack("<i", number) + text(b"staging_connections")
-        self.socket.sendall(frame(PROVE, proof) + frame(HELLO, hello))
+        self.socket.sendall(frame(PROVE, text(proof)))
+        self.answer(VOUCH)
+        self.socket.sendall(frame(HELLO, hello))
         self.block_bytes = struct.unpack_from("<qq", self.answer(WELCOME))[1]
 
     def exactly(self, count: int) -> bytes:

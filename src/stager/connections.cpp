@@ -16,7 +16,7 @@ namespace {
 // Events that are no clients.
 constexpr std::uint64_t listener_key = 0;
 constexpr std::uint64_t network_key = 1;
-// Connections over a network on which no secret has been told yet. Each may have sent a frame in
+// Connections over a network that have not shown who they are. Each may have sent a frame in
 // part; others wait in the system's queue meanwhile.
 constexpr std::size_t most_strangers = 1024;
 // How long an address of another stager is tried before the next one.
@@ -170,7 +170,7 @@ void Connections::look_at(ClientId client) {
       drop(client);
       return;
     }
-    if (found->second.is_handed_on) {
+    if (found->second.is_held) {
       watch_rest(client);
       return;
     }
@@ -201,11 +201,19 @@ void Connections::send(ClientId client, const transport::Message& message,
   watch_rest(client);
 }
 
+std::string Connections::hold(ClientId client) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return {};
+  found->second.is_held = true;
+  watch_rest(client);
+  return found->second.socket->name();
+}
+
 std::shared_ptr<storage::FrameSocket> Connections::hand_on(ClientId client) {
   const auto found = clients_.find(client);
   if (found == clients_.end() || found->second.is_closing) return nullptr;
   found->second.socket->trust();
-  found->second.is_handed_on = true;
+  found->second.is_held = true;
   watch_rest(client);
   return found->second.socket;
 }
@@ -235,7 +243,7 @@ void Connections::drop(ClientId client) {
 void Connections::watch_rest(ClientId client) {
   const auto found = clients_.find(client);
   if (found == clients_.end() || found->second.is_closing) return;
-  const std::uint32_t from = found->second.is_handed_on ? 0 : reading;
+  const std::uint32_t from = found->second.is_held ? 0 : reading;
   const std::uint32_t to = found->second.socket->has_rest() ? writing : 0;
   (void)watch_for(client, found->second, from | to);
 }

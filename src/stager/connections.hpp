@@ -25,7 +25,8 @@ namespace weir::stager {
 struct ConnectionUser {
   std::function<void(const Event&)> handle;  // gets Connected, Disconnected and Linked
   std::function<void(ClientId, storage::Frame)> take;
-  std::function<std::size_t()> strangers;  // connections over a network that have shown no secret
+  std::function<std::size_t()> strangers;  // connections over a network that have not shown who
+                                           // they are
   std::function<void(ClientId)> ending;    // called before the connection of a client ends
   std::function<void(const std::string&)> say;
 };
@@ -63,6 +64,8 @@ class Connections {
   // Sends a message, or keeps what the connection does not take yet. `memory` is passed to a rank
   // of the node; null: nothing is. A client that is gone gets nothing.
   void send(ClientId client, const transport::Message& message, const storage::File* memory);
+  // Takes nothing from this client until it is handed on. Returns its address.
+  std::string hold(ClientId client);
   // Frames from this client may be as long as those of the node, and somebody else takes them from
   // its socket from now on (receivers.hpp); here it is sent to alone. Null: the client is gone.
   [[nodiscard]] std::shared_ptr<storage::FrameSocket> hand_on(ClientId client);
@@ -80,7 +83,7 @@ class Connections {
         : socket(std::make_shared<storage::FrameSocket>(std::move(connection))) {}
     std::shared_ptr<storage::FrameSocket> socket;
     std::uint32_t watched = 0;  // 0: it is not in the poll
-    bool is_handed_on = false;  // somebody else takes what comes
+    bool is_held = false;       // what comes is not taken here
     bool is_closing = false;    // ends when everything is sent
   };
   // A connection to another stager that is being made.

@@ -45,6 +45,11 @@ struct Piece {
 struct Disconnected {
   ClientId client = 0;
 };
+// What CheckProof asked for: what this stager shows to the client, or why that is sent away.
+struct ProofChecked {
+  ClientId client = 0;
+  Result<std::vector<std::byte>> shown;
+};
 // What Connect asked for: the connection to the stager of rank 0, or why there is none.
 struct Linked {
   SessionId session = 0;
@@ -68,8 +73,8 @@ struct BlocksReady {
 struct NoMoreBlocks {};
 // A person or the system asks the stager to end (transport::Stop does the same).
 struct Stopping {};
-using Event = std::variant<Connected, Received, Piece, Disconnected, Linked, JobEnded, RetryDue,
-                           Tick, BlocksReady, NoMoreBlocks, Stopping>;
+using Event = std::variant<Connected, Received, Piece, Disconnected, ProofChecked, Linked, JobEnded,
+                           RetryDue, Tick, BlocksReady, NoMoreBlocks, Stopping>;
 
 // ---- Actions ------------------------------------------------------------------------------------
 
@@ -80,8 +85,16 @@ struct Send {
 struct Disconnect {
   ClientId client = 0;
 };
-// The client has shown that it knows the secret: its messages may be as long as those of a rank of
-// the node.
+// What the client has shown is compared with the proof that is awaited, and this stager's own proof
+// is shown in return (transport/authenticator.hpp): ProofChecked tells how that ended. Nothing is
+// taken from the client meanwhile.
+struct CheckProof {
+  ClientId client = 0;
+  std::vector<std::byte> shown;
+  transport::Proof awaited{};
+  transport::Proof own{};
+};
+// The client has shown who it is: its messages may be as long as those of a rank of the node.
 struct Trust {
   ClientId client = 0;
 };
@@ -190,8 +203,8 @@ struct Forget {
 };
 // The stager was told to stop, and everything is stored.
 struct End {};
-using Action = std::variant<Send, Disconnect, Trust, AttachUcx, Fill, Write, Spill, EmptySpill,
-                            Record, RecordStep, Commit, Seal, OpenNetwork, Connect, AcquireLock,
-                            KeepLock, Unlock, RetryLater, Forget, End>;
+using Action = std::variant<Send, Disconnect, CheckProof, Trust, AttachUcx, Fill, Write, Spill,
+                            EmptySpill, Record, RecordStep, Commit, Seal, OpenNetwork, Connect,
+                            AcquireLock, KeepLock, Unlock, RetryLater, Forget, End>;
 
 }  // namespace weir::stager

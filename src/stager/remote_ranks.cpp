@@ -1,7 +1,7 @@
-// Ranks of other nodes: how they show that they know the secret, and how their bytes come into the
-// blocks that they were granted, in messages or over UCX. What a rank sends names a block and never
-// a place in it, so that it can fill only blocks of its own, each byte once, and hand over only
-// what it has filled: no bytes of another program reach its files.
+// Ranks of other nodes: how they show who they are, and how their bytes come into the blocks that
+// they were granted, in messages or over UCX. What a rank sends names a block and never a place in
+// it, so that it can fill only blocks of its own, each byte once, and hand over only what it has
+// filled: no bytes of another program reach its files.
 #include <utility>
 
 #include "stager/stager.hpp"
@@ -13,31 +13,44 @@ bool Stager::take_from_stranger(ClientId number, const transport::Message& messa
   Client& client = clients_.at(number);
   const auto* const knock = std::get_if<transport::Knock>(&message);
   const auto* const prove = std::get_if<transport::Prove>(&message);
+  if (client.proves) {
+    refuse(number, "something was said before the proof was checked");
+    return true;
+  }
   if (client.session != 0 || (knock == nullptr && prove == nullptr)) return false;
-  if (settings_.rank_secret.empty()) {
+  if (settings_.rank_key.empty()) {
     refuse(number, "the stager serves the programs of its own node");
     return true;
   }
   if (knock != nullptr && !client.has_knocked) {
     client.has_knocked = true;
-    client.awaited_proof = transport::proof_of(transport::Side::rank, settings_.rank_secret,
-                                               knock->nonce, client.nonce);
-    send(number,
-         transport::Challenge{client.nonce,
-                              transport::proof_of(transport::Side::stager, settings_.rank_secret,
-                                                  knock->nonce, client.nonce)});
+    client.awaited_proof =
+        transport::proof_of(transport::Side::rank, settings_.rank_key, knock->nonce, client.nonce);
+    client.own_proof = transport::proof_of(transport::Side::stager, settings_.rank_key,
+                                           knock->nonce, client.nonce);
+    send(number, transport::Challenge{client.nonce, client.own_proof});
     return true;
   }
-  const bool is_right = prove != nullptr && client.has_knocked &&
-                        transport::is_same(prove->proof, client.awaited_proof);
-  if (!is_right) {
-    refuse(number, "it was shown a wrong secret");
+  if (prove == nullptr || !client.has_knocked) {
+    refuse(number, "a proof was shown before the challenge, or a second Knock came");
     return true;
   }
-  client.is_remote = false;
-  client.is_remote_rank = true;
-  actions_.emplace_back(Trust{number});
+  client.proves = true;
+  actions_.emplace_back(CheckProof{number, prove->shown, client.awaited_proof, client.own_proof});
   return true;
+}
+
+void Stager::take(const ProofChecked& event) {
+  const auto found = clients_.find(event.client);
+  if (found == clients_.end() || !std::exchange(found->second.proves, false)) return;
+  if (!event.shown) {
+    refuse(event.client, event.shown.error().message);
+    return;
+  }
+  found->second.is_remote = false;
+  found->second.is_remote_rank = true;
+  send(event.client, transport::Vouch{event.shown.value()});
+  actions_.emplace_back(Trust{event.client});
 }
 
 void Stager::take(ClientId number, const transport::BlockBytes& message) {

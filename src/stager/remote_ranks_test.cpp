@@ -1,8 +1,9 @@
-// What a stager takes over a network: nothing from who does not know the secret, and from who does,
+// What a stager takes over a network: nothing from who does not show who it is, and from who does,
 // only bytes for blocks that it was granted.
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -11,7 +12,9 @@
 #include <vector>
 
 #include "stager/stager.hpp"
+#include "transport/authenticator.hpp"
 #include "transport/proof.hpp"
+#include "transport/test_credentials.hpp"
 
 namespace weir::stager {
 namespace {
@@ -24,13 +27,13 @@ const transport::Nonce of_stager{std::byte{2}};
 
 class RemoteRanks : public testing::Test {
  protected:
-  explicit RemoteRanks(const std::string& secret = "secret", const std::string& ucx = "")
+  explicit RemoteRanks(const std::string& key = "secret", const std::string& ucx = "")
       : stager_({.blocks = 4,
                  .block_bytes = granted_bytes,
                  .name = "test",
                  .host = "h",
                  .secret = "of peers",
-                 .rank_secret = secret,
+                 .rank_key = key,
                  .ucx = ucx}) {
     handle(BlocksReady{4});
   }
@@ -47,12 +50,21 @@ class RemoteRanks : public testing::Test {
         lock_ = *lock;
       } else if (const auto* const unlock = std::get_if<Unlock>(&action)) {
         unlocked_ = unlock->path;
+      } else if (auto* const check = std::get_if<CheckProof>(&action)) {
+        asked_ = std::move(*check);
+        if (!is_slow_) answer_check();
       } else if (std::holds_alternative<Trust>(action)) {
         trusts_ = true;
       } else if (const auto* const attach = std::get_if<AttachUcx>(&action)) {
         attached_ = attach->client;
       }
     }
+  }
+  // Does for the last CheckProof what the server does.
+  void answer_check() {
+    const Status checked = authenticator_->check(asked_.shown, asked_.awaited);
+    handle(ProofChecked{asked_.client,
+                        checked.ok() ? authenticator_->show(asked_.own) : checked.error()});
   }
   void receive(transport::Message message, Result<std::vector<transport::ParcelExtent>> extents =
                                                std::vector<transport::ParcelExtent>()) {
@@ -63,8 +75,9 @@ class RemoteRanks : public testing::Test {
     trusts_ = false;
   }
   void knock() { receive(transport::Knock{of_rank}); }
-  void prove(const std::string& secret) {
-    receive(transport::Prove{transport::proof_of(Side::rank, secret, of_rank, of_stager)});
+  void prove(const std::string& key, Side side = Side::rank) {
+    const transport::Proof proof = transport::proof_of(side, key, of_rank, of_stager);
+    receive(transport::Prove{{proof.begin(), proof.end()}});
   }
   // Becomes a rank that has been granted a block.
   std::int64_t enter() {
@@ -96,6 +109,9 @@ class RemoteRanks : public testing::Test {
   [[nodiscard]] bool has_ended() const { return ended_ == client_; }
 
   Stager stager_;
+  std::unique_ptr<transport::Authenticator> authenticator_ = transport::make_cookie_authenticator();
+  CheckProof asked_;
+  bool is_slow_ = false;  // a CheckProof waits for answer_check()
   ClientId client_ = 0;
   transport::Message last_;
   ClientId ended_ = 0;
@@ -118,6 +134,33 @@ class OverUcx : public RemoteRanks {
   }
 };
 
+constexpr uid_t own_user = 1000;
+
+class ByMunge : public RemoteRanks {
+ protected:
+  ByMunge() { authenticator_ = side_of(own_user); }
+
+  std::unique_ptr<transport::Authenticator> side_of(uid_t user) {
+    return transport::make_munge_authenticator(
+        std::make_unique<transport::TestCredentials>(&realm_, user), user);
+  }
+  // A rank of this user has connected, and returns what it shows.
+  std::vector<std::byte> shown_by(uid_t user) {
+    connect();
+    knock();
+    return side_of(user)
+        ->show(transport::proof_of(Side::rank, "secret", of_rank, of_stager))
+        .value();
+  }
+  // Why the rank was sent away.
+  [[nodiscard]] std::string reason() const {
+    const auto* const refused = std::get_if<transport::Refused>(&last_);
+    return refused == nullptr || !has_ended() ? "" : refused->reason;
+  }
+
+  transport::TestRealm realm_;
+};
+
 class NodeAlone : public RemoteRanks {
  protected:
   NodeAlone() : RemoteRanks("") {}
@@ -132,6 +175,8 @@ TEST_F(RemoteRanks, AreServedWhenBothKnowTheSecret) {
   EXPECT_EQ(challenge.proof, transport::proof_of(Side::stager, "secret", of_rank, of_stager));
   EXPECT_FALSE(trusts_);
   prove("secret");
+  const transport::Proof own = transport::proof_of(Side::stager, "secret", of_rank, of_stager);
+  EXPECT_TRUE(authenticator_->check(std::get<transport::Vouch>(last_).shown, own).ok());
   EXPECT_TRUE(trusts_);
   EXPECT_EQ(stager_.strangers(), 0U);
   receive(transport::Hello{.session = {}, .rank = 0, .program = "p"});
@@ -152,7 +197,7 @@ TEST_F(RemoteRanks, AreSentAwayWithoutTheSecret) {
   EXPECT_TRUE(has_ended());
   connect();
   knock();  // what the stager shows is no proof of a rank
-  receive(transport::Prove{transport::proof_of(Side::stager, "secret", of_rank, of_stager)});
+  prove("secret", Side::stager);
   EXPECT_TRUE(has_ended());
   EXPECT_FALSE(trusts_);
   EXPECT_EQ(stager_.strangers(), 0U);
@@ -180,6 +225,83 @@ TEST_F(RemoteRanks, HaveTenSecondsForTheProof) {
   EXPECT_FALSE(has_ended());
   handle(Tick{});
   EXPECT_TRUE(has_ended());
+}
+
+TEST_F(RemoteRanks, WaitWhileTheirProofIsChecked) {
+  is_slow_ = true;
+  connect();
+  knock();
+  prove("secret");
+  for (int i = 0; i < 20; ++i) handle(Tick{});
+  EXPECT_FALSE(has_ended()) << "the check has a deadline of its own";
+  EXPECT_EQ(stager_.strangers(), 1U);
+  EXPECT_FALSE(trusts_);
+  answer_check();
+  EXPECT_TRUE(trusts_);
+  trusts_ = false;
+  answer_check();
+  EXPECT_FALSE(trusts_ || has_ended()) << "there was one check";
+}
+
+TEST_F(RemoteRanks, SayNothingWhileTheirProofIsChecked) {
+  is_slow_ = true;
+  const std::vector<transport::Message> others = {
+      transport::Knock{}, transport::Prove{}, transport::Peer{{}, "of peers", "h"},
+      transport::Hello{.session = {}, .rank = 0, .program = "p"}, transport::Reserve{1}};
+  for (const transport::Message& one : others) {
+    connect();
+    knock();
+    prove("secret");
+    receive(one);
+    EXPECT_TRUE(has_ended()) << one.index();
+    answer_check();
+    EXPECT_FALSE(trusts_) << one.index();
+  }
+  connect();
+  knock();
+  prove("secret");
+  handle(Disconnected{client_});
+  answer_check();
+  EXPECT_FALSE(trusts_);
+  EXPECT_EQ(stager_.strangers(), 0U);
+}
+
+TEST_F(ByMunge, RanksOfTheUserAreServed) {
+  receive(transport::Prove{shown_by(own_user)});
+  EXPECT_TRUE(trusts_);
+  const transport::Proof own = transport::proof_of(Side::stager, "secret", of_rank, of_stager);
+  EXPECT_TRUE(side_of(own_user)->check(std::get<transport::Vouch>(last_).shown, own).ok());
+}
+
+TEST_F(ByMunge, OthersAreSentAwayWithTheReason) {
+  receive(transport::Prove{shown_by(own_user + 1)});
+  EXPECT_NE(reason().find("user 1001"), std::string::npos) << reason();
+  const std::vector<std::byte> good = shown_by(own_user);
+  receive(transport::Prove{good});
+  EXPECT_TRUE(trusts_);
+  (void)shown_by(own_user);
+  receive(transport::Prove{good});
+  EXPECT_EQ(reason(), "replayed");
+  const std::vector<std::byte> old = shown_by(own_user);
+  realm_.now += transport::TestRealm::seconds_to_live + 1;
+  receive(transport::Prove{old});
+  EXPECT_EQ(reason(), "expired");
+  // What the stager has shown to one rank serves no other.
+  receive(transport::Prove{shown_by(own_user)});
+  const auto vouch = std::get<transport::Vouch>(last_);
+  (void)shown_by(own_user);
+  receive(transport::Prove{vouch.shown});
+  EXPECT_NE(reason().find("something else"), std::string::npos) << reason();
+  // The proof alone, as with a cookie.
+  (void)shown_by(own_user);
+  prove("secret");
+  EXPECT_NE(reason(), "");
+  realm_.answers = true;
+  const std::vector<std::byte> last = shown_by(own_user);
+  realm_.answers = false;
+  receive(transport::Prove{last});
+  EXPECT_EQ(reason(), "MUNGE does not answer");
+  EXPECT_FALSE(trusts_);
 }
 
 TEST_F(RemoteRanks, DoNotUseWhatIsOfTheNode) {

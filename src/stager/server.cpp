@@ -27,6 +27,7 @@
 #include "stager/journal.hpp"
 #include "stager/journal_replay.hpp"
 #include "stager/mailbox.hpp"
+#include "stager/proof_checks.hpp"
 #include "stager/receivers.hpp"
 #include "stager/session_files.hpp"
 #include "stager/spill_file.hpp"
@@ -66,7 +67,7 @@ using News = Mailbox<Event>;
 // What ranks of other nodes connect to.
 struct Service {
   storage::NetworkListener listener;
-  std::string secret;
+  std::string key;
   transport::RendezvousFile file;
 };
 
@@ -96,9 +97,9 @@ class Server {
          storage::SharedMemory memory, storage::File signals, std::unique_ptr<News> news,
          std::unique_ptr<SpillFile> spill, std::unique_ptr<Journal> journal,
          std::optional<storage::RootFolder> root, const transport::SessionId& secret,
-         std::optional<Service> service, std::unique_ptr<Receivers> receivers,
-         std::unique_ptr<transport::UcxReceiver> ucx, const std::string& offered_ucx,
-         std::function<void(const std::string&)> say)
+         std::optional<Service> service, std::unique_ptr<transport::Authenticator> authenticator,
+         std::unique_ptr<Receivers> receivers, std::unique_ptr<transport::UcxReceiver> ucx,
+         const std::string& offered_ucx, std::function<void(const std::string&)> say)
       : settings_(settings),
         signals_(std::move(signals)),
         news_(std::move(news)),
@@ -117,7 +118,7 @@ class Server {
                  .connections = settings.connections,
                  .host = storage::host_name(),
                  .secret = secret_,
-                 .rank_secret = service_ ? service_->secret : std::string(),
+                 .rank_key = service_ ? service_->key : std::string(),
                  .has_journal = journal_ != nullptr,
                  .ucx = offered_ucx}),
         ucx_(std::move(ucx)),
@@ -133,7 +134,12 @@ class Server {
             [this](Event event) { news_->add(std::move(event)); }, say_),
         receivers_(std::move(receivers)),
         recorder_(1),
-        workers_(settings.threads) {}
+        workers_(settings.threads),
+        proofs_(authenticator == nullptr
+                    ? nullptr
+                    : std::make_unique<ProofChecks>(
+                          std::move(authenticator),
+                          [this](Event event) { news_->add(std::move(event)); }, say_)) {}
 
   Status run() {
     if (Status begun = connections_.begin(); !begun.ok()) return begun;
@@ -282,6 +288,10 @@ class Server {
 
   void carry_out(Send& action) { reply(action.client, action.message); }
   void carry_out(Disconnect& action) { connections_.close(action.client); }
+  void carry_out(CheckProof& action) {
+    std::string from = connections_.hold(action.client);
+    proofs_->begin(std::move(action), std::move(from));
+  }
   void carry_out(Trust& action) {
     auto socket = connections_.hand_on(action.client);
     if (socket == nullptr) return;
@@ -466,6 +476,7 @@ class Server {
   std::unique_ptr<Receivers> receivers_;  // null: no ranks of other nodes are served
   Workers recorder_;                      // for the journal
   Workers workers_;
+  std::unique_ptr<ProofChecks> proofs_;  // null: no ranks of other nodes are served
 };
 
 // Nothing: ranks of this node only. The rendezvous file is written last, so that who finds it can
@@ -477,16 +488,15 @@ Result<std::optional<Service>> open_service(const ServerSettings& settings) {
         "a stager for ranks of other nodes listens only where it is told: give the address of this "
         "node with --listen");
   }
-  const auto secret = transport::new_nonce();
-  if (!secret) return secret.error();
+  const auto drawn = transport::new_nonce();
+  if (!drawn) return drawn.error();
   auto listener = storage::NetworkListener::listen(settings.listen);
   if (!listener) return listener.error();
-  const std::string text(reinterpret_cast<const char*>(secret.value().data()),
-                         secret.value().size());
-  auto file =
-      transport::RendezvousFile::write(settings.rendezvous, {listener.value().addresses(), text});
+  const std::string key(reinterpret_cast<const char*>(drawn.value().data()), drawn.value().size());
+  auto file = transport::RendezvousFile::write(
+      settings.rendezvous, {listener.value().addresses(), key, settings.authentication});
   if (!file) return file.error();
-  return std::optional(Service{std::move(listener).value(), text, std::move(file).value()});
+  return std::optional(Service{std::move(listener).value(), key, std::move(file).value()});
 }
 
 Error without_ucx(Error why) {
@@ -510,6 +520,11 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
     return invalid_argument(
         "UCX carries the bytes of ranks of other nodes, which find the stager by its rendezvous "
         "file: give one with --rendezvous, or leave out --carrier");
+  }
+  if (settings.authentication != transport::Authentication::cookie && settings.rendezvous.empty()) {
+    return invalid_argument(
+        "MUNGE is for ranks of other nodes, which find the stager by its rendezvous file: give one "
+        "with --rendezvous, or leave out --auth");
   }
   allow_many_connections();
   keep_freed_memory();
@@ -564,6 +579,12 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
     ucx = std::move(opened).value();
     offered_ucx = version.value();
   }
+  std::unique_ptr<transport::Authenticator> authenticator;
+  if (!settings.rendezvous.empty()) {
+    auto opened = open_authenticator(settings.authentication);
+    if (!opened) return opened.error();
+    authenticator = std::move(opened).value();
+  }
   auto service = open_service(settings);
   if (!service) return service.error();
   std::optional<std::vector<std::string>> addresses;
@@ -577,11 +598,15 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
   Server server(settings, std::move(poll).value(), std::move(listener).value(),
                 std::move(memory).value(), std::move(signal).value(), std::move(news).value(),
                 std::move(spill), std::move(journal), std::move(root), secret.value(),
-                std::move(service).value(), std::move(receivers), std::move(ucx), offered_ucx, say);
+                std::move(service).value(), std::move(authenticator), std::move(receivers),
+                std::move(ucx), offered_ucx, say);
   ready();
   // The log has the lines: it is there from now on.
   if (addresses) {
-    say(fmt::format("serves ranks of other nodes at {}", fmt::join(*addresses, ", ")));
+    say(fmt::format("serves ranks of other nodes at {}, who show {}", fmt::join(*addresses, ", "),
+                    settings.authentication == transport::Authentication::munge
+                        ? "by MUNGE that they are of your user"
+                        : "that they have its cookie"));
   }
   for (const std::string& line : replayed) say(line);
   return server.run();

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/status.hpp"
+#include "transport/authenticator.hpp"
 
 namespace weir::stager {
 
@@ -17,9 +18,11 @@ struct ServerSettings {
   // Numeric address, with or without a port, at which stagers of other nodes connect once a session
   // asks for it, and ranks of other nodes from the beginning; "": all addresses of this node.
   std::string listen;
-  // File by which ranks of other nodes find this stager, and which has the secret that they have to
-  // know; a folder: a file in it. "": only ranks of this node are served.
+  // File by which ranks of other nodes find this stager; a folder: a file in it. "": only ranks of
+  // this node are served.
   std::string rendezvous;
+  // How these ranks and the stager show each other who they are.
+  transport::Authentication authentication = transport::Authentication::cookie;
   // Lets ranks of other nodes bring bytes over UCX (transport/ucx.hpp), if they can.
   bool offers_ucx = false;
   std::string root;                // nothing is stored outside this folder; "": anything may be

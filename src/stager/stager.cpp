@@ -8,7 +8,7 @@
 namespace weir::stager {
 namespace {
 
-// Seconds for which somebody may be connected over a network without showing a secret.
+// Seconds for which somebody may be connected over a network without showing who it is.
 constexpr int most_ticks_of_a_stranger = 10;
 
 }  // namespace
@@ -52,7 +52,9 @@ void Stager::take(const Tick& /*event*/) {
   slots_.try_again();
   std::vector<ClientId> strangers;
   for (auto& [number, client] : clients_) {
-    if (client.is_remote && client.session == 0 && ++client.ticks > most_ticks_of_a_stranger) {
+    // A check has a deadline of its own.
+    const bool is_stranger = client.is_remote && client.session == 0 && !client.proves;
+    if (is_stranger && ++client.ticks > most_ticks_of_a_stranger) {
       strangers.push_back(number);
     }
     const auto found = sessions_.find(client.session);

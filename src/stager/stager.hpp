@@ -54,13 +54,13 @@
 //
 // A failure on one of the stagers, or the loss of one, ends the session on all of them.
 //
-// Ranks of other nodes connect over a network, too, where the stager has a secret for them
+// Ranks of other nodes connect over a network, too, where the stager has a key for them
 // (remote_ranks.cpp). What they hand over comes in messages. They are ranks like all others from
-// the moment at which they have shown that they know the secret.
+// the moment at which they have shown who they are; how that is checked is no part of this machine.
 //
 // clang-format off
-//     Knock ─► Challenge ─► Prove ─► Hello, … BlockBytes, BlockBytes, Parcel, …
-//                                    Hello, Attach … Piece, Piece ─► Brought, Parcel, …
+//     Knock ─► Challenge ─► Prove ─► CheckProof ─► Vouch ─► Hello, … BlockBytes, BlockBytes, Parcel, …
+//                                                           Hello, Attach … Piece ─► Brought, Parcel, …
 // clang-format on
 //
 // Such a rank may bring bytes over UCX (transport/ucx.hpp), where the stager offers it: a Piece is
@@ -106,9 +106,9 @@ struct StagerSettings {
   std::int64_t client_files = 0;
   std::int64_t connections = 0;
   // NOLINTBEGIN(readability-redundant-member-init): may be left out
-  std::string host = {};         // of this stager, for people
-  std::string secret = {};       // that other stagers know which may join
-  std::string rank_secret = {};  // that ranks of other nodes know; "": none are served
+  std::string host = {};      // of this stager, for people
+  std::string secret = {};    // that other stagers know which may join
+  std::string rank_key = {};  // of the rendezvous file; "": no ranks of other nodes are served
   bool has_journal = false;
   std::string ucx = {};  // Welcome::ucx
   // NOLINTEND(readability-redundant-member-init)
@@ -150,9 +150,11 @@ class Stager {
     bool is_remote_rank = false;
     bool has_knocked = false;
     bool has_attached = false;         // asked for UCX
+    bool proves = false;               // what it has shown is being checked
     transport::Nonce nonce{};          // of this stager, for a Challenge
     transport::Proof awaited_proof{};  // with `has_knocked`
-    int ticks = 0;  // since a remote client connected, until it has shown a secret
+    transport::Proof own_proof{};      // likewise
+    int ticks = 0;  // since a remote client connected, until it has shown a secret or who it is
     std::map<std::uint64_t, NamedFile> files;
     std::map<std::int64_t, Filled> granted;
     std::int64_t wanted = 0;  // blocks, while it waits for some
@@ -165,6 +167,7 @@ class Stager {
   void take(const Received& event);
   void take(const Piece& event);
   void take(const Disconnected& event);
+  void take(const ProofChecked& event);
   void take(const Linked& event);
   void take(const JobEnded& event);
   void take(const RetryDue& event);

@@ -23,6 +23,7 @@
 #include "stager/server.hpp"
 #include "system/available_memory.hpp"
 #include "system/frame_socket.hpp"
+#include "transport/authenticator.hpp"
 #include "transport/messages.hpp"
 #include "transport/stager_start.hpp"
 
@@ -36,6 +37,7 @@ constexpr int answer_nap_ms = 20;
 struct Options {
   weir::stager::ServerSettings server;
   std::string carrier;
+  std::string authentication;
   bool report = false;
   bool stop = false;
   bool detach = false;
@@ -45,6 +47,7 @@ std::string& socket_of(Options& options) { return options.server.socket; }
 std::string& listen_of(Options& options) { return options.server.listen; }
 std::string& rendezvous_of(Options& options) { return options.server.rendezvous; }
 std::string& carrier_of(Options& options) { return options.carrier; }
+std::string& authentication_of(Options& options) { return options.authentication; }
 std::int64_t& memory_of(Options& options) { return options.server.memory_bytes; }
 std::string& root_of(Options& options) { return options.server.root; }
 std::string& spill_of(Options& options) { return options.server.spill; }
@@ -80,7 +83,7 @@ weir::FieldSettings<Options> options_table() {
       {rendezvous_of,
        "stager-rendezvous",
        "file for programs on other nodes, which only you may read, or a folder for it: where the "
-       "stager listens from the beginning, and a secret; needs --stager-listen; default: none, and "
+       "stager listens from the beginning, and a cookie; needs --stager-listen; default: none, and "
        "only programs of this node are served",
        {.metavar = "file"}},
       {carrier_of,
@@ -91,6 +94,14 @@ weir::FieldSettings<Options> options_table() {
         .default_value = "tcp",
         .metavar = "name",
         .choices = {"tcp", "ucx"}}},
+      {authentication_of,
+       "stager-auth",
+       "how programs on other nodes show who they are: by the cookie in the rendezvous file, or by "
+       "MUNGE, whose credentials of your user alone are taken; others may then read the file",
+       {.kind = SettingKind::choice,
+        .default_value = "cookie",
+        .metavar = "name",
+        .choices = {"cookie", "munge"}}},
       {root_of,
        "stager-root",
        "folder outside which nothing is stored, neither by `..` nor by symbolic links; what lies "
@@ -257,18 +268,23 @@ int serve_detached(const weir::stager::ServerSettings& settings) {
       [[maybe_unused]] const ssize_t told = ::write(ends[1], text.data(), text.size());
       ::close(ends[1]);
     };
+    bool has_begun = false;
     const weir::Status served = weir::stager::serve(
         settings,
         [&] {
           (void)::chdir("/");
           (void)detach_output(settings.socket);
+          has_begun = true;
           tell("+");
         },
         say);
     if (!served.ok()) {
-      tell((served.error().code == weir::ErrorCode::invalid_argument ? "2" : "1") +
-           served.error().text());
-      say(served.error().text());
+      if (has_begun) {
+        say(served.error().text());
+      } else {
+        tell((served.error().code == weir::ErrorCode::invalid_argument ? "2" : "1") +
+             served.error().text());
+      }
       ::_exit(1);
     }
     if (settings.until_programs_end) remove_traces(settings.socket);
@@ -312,6 +328,8 @@ int main(int argc, char** argv) {
   weir::stager::ServerSettings& settings = options.server;
   if (settings.socket.empty()) settings.socket = weir::transport::default_socket();
   settings.offers_ucx = options.carrier == "ucx";
+  settings.authentication = weir::transport::parse_authentication(options.authentication)
+                                .value_or(weir::transport::Authentication::cookie);
   if (settings.drops) {
     if (weir::Status alone = check_drop(resolved.value().settings, settings.socket); !alone.ok()) {
       return fail(alone.error());

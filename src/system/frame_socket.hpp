@@ -54,6 +54,8 @@ class FrameSocket {
   // side is known.
   void trust() { is_trusted_ = true; }
   [[nodiscard]] bool is_network() const { return is_network_; }
+  // Returns the path of the socket, or the address of the other side, for people.
+  [[nodiscard]] const std::string& name() const { return file_.path(); }
   // Returns the number of frames that the connection has not taken completely.
   [[nodiscard]] std::size_t unsent_frames() const { return unsent_.size(); }
 

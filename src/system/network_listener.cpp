@@ -60,11 +60,15 @@ Result<NetworkListener> NetworkListener::listen(const std::string& address) {
 }
 
 std::optional<FrameSocket> NetworkListener::accept() const {
-  const int descriptor = uninterrupted([&] {
-    return ::accept4(socket_.descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  });
+  sockaddr_storage other{};
+  auto* const name = reinterpret_cast<sockaddr*>(&other);
+  socklen_t bytes = sizeof other;
+  const int descriptor = uninterrupted(
+      [&] { return ::accept4(socket_.descriptor(), name, &bytes, SOCK_CLOEXEC | SOCK_NONBLOCK); });
   if (descriptor < 0) return std::nullopt;
-  return FrameSocket::over_network(File::passed(descriptor, socket_.path(), 0));
+  const auto from = NetworkAddress::from(name);
+  return FrameSocket::over_network(
+      File::passed(descriptor, from ? text_of(from->host(), from->port()) : socket_.path(), 0));
 }
 
 }  // namespace weir::storage

@@ -239,7 +239,7 @@ void fields(Visitor& visit, Knock& message) {
 }
 template <typename Visitor>
 void fields(Visitor& visit, Prove& message) {
-  fields(visit, message.proof);
+  visit(message.shown);
 }
 template <typename Visitor>
 void fields(Visitor& visit, Hello& message) {
@@ -317,6 +317,10 @@ template <typename Visitor>
 void fields(Visitor& visit, Challenge& message) {
   fields(visit, message.nonce);
   fields(visit, message.proof);
+}
+template <typename Visitor>
+void fields(Visitor& visit, Vouch& message) {
+  visit(message.shown);
 }
 template <typename Visitor>
 void fields(Visitor& visit, Welcome& message) {

@@ -24,12 +24,12 @@
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 6;
+inline constexpr std::uint16_t protocol_version = 7;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
-// Random bytes of one side of a connection, and what only who knows the secret makes of the bytes
-// of both sides (proof.hpp).
+// Random bytes of one side of a connection, and what is made of the bytes of both sides
+// (proof.hpp).
 using Nonce = std::array<std::byte, 16>;
 using Proof = std::array<std::byte, 32>;
 
@@ -40,9 +40,10 @@ struct Knock {
   Nonce nonce{};
   friend bool operator==(const Knock&, const Knock&) = default;
 };
-// Answers Challenge. Messages of this rank are taken as those of a rank of the node from now on.
+// Answers Challenge: the rank shows who it is (authenticator.hpp). The stager answers with Vouch or
+// Refused, and takes messages of this rank as those of a rank of the node from then on.
 struct Prove {
-  Proof proof{};
+  std::vector<std::byte> shown;
   friend bool operator==(const Prove&, const Prove&) = default;
 };
 // The first message of a rank of the node. The stager answers with Welcome or Refused.
@@ -177,11 +178,17 @@ struct Stop {
 
 // ---- From the stager ----------------------------------------------------------------------------
 
-// The stager's answer to Knock, which shows that it knows the secret. The rank answers with Prove.
+// The stager's answer to Knock, which tells that it wrote the rendezvous file that has its key. The
+// rank answers with Prove.
 struct Challenge {
   Nonce nonce{};
   Proof proof{};
   friend bool operator==(const Challenge&, const Challenge&) = default;
+};
+// The stager's answer to Prove, which shows who it is.
+struct Vouch {
+  std::vector<std::byte> shown;
+  friend bool operator==(const Vouch&, const Vouch&) = default;
 };
 // Passes the file of the stager's memory to a rank of the node.
 struct Welcome {
@@ -287,9 +294,9 @@ struct SessionFailed {
 using Message =
     std::variant<Knock, Prove, Hello, NameFile, ForgetFile, Reserve, BlockBytes, Attach, Parcel,
                  Flush, LockFile, TakeLock, CommitStep, UnlockFile, Await, Drain, Listen, JoinHome,
-                 SealStep, Goodbye, AskReport, Stop, Challenge, Welcome, Refused, Granted, Attached,
-                 Brought, Flushed, Locked, Accepted, Stored, Drained, Alive, Report, Listening,
-                 Peer, Joined, Sealed, SessionFailed>;
+                 SealStep, Goodbye, AskReport, Stop, Challenge, Vouch, Welcome, Refused, Granted,
+                 Attached, Brought, Flushed, Locked, Accepted, Stored, Drained, Alive, Report,
+                 Listening, Peer, Joined, Sealed, SessionFailed>;
 
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
 [[nodiscard]] Result<Message> parse(std::span<const std::byte> bytes);

@@ -107,13 +107,13 @@ Proof hmac_sha256(std::span<const std::byte> key, std::span<const std::byte> tex
   return sha256(std::move(outer));
 }
 
-Proof proof_of(Side side, const std::string& secret, const Nonce& of_rank, const Nonce& of_stager) {
+Proof proof_of(Side side, const std::string& key, const Nonce& of_rank, const Nonce& of_stager) {
   const std::string_view label = side == Side::rank ? "weir rank " : "weir stager ";
   const auto named = std::as_bytes(std::span(label));
   std::vector<std::byte> text(named.begin(), named.end());
   text.insert(text.end(), of_rank.begin(), of_rank.end());
   text.insert(text.end(), of_stager.begin(), of_stager.end());
-  return hmac_sha256(std::as_bytes(std::span(secret)), text);
+  return hmac_sha256(std::as_bytes(std::span(key)), text);
 }
 
 bool is_same(std::span<const std::byte> one, std::span<const std::byte> other) {

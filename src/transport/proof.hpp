@@ -1,7 +1,7 @@
-// How each side of a connection over a network shows that it knows a secret without telling it: by
-// HMAC-SHA-256 (RFC 2104) with the secret as its key, over random bytes of both sides. What one
-// connection shows is worth nothing on another one, and what one side shows is not what the other
-// side has to show.
+// What binds that which each side of a connection over a network shows (authenticator.hpp) to this
+// connection and this stager: HMAC-SHA-256 (RFC 2104) over random bytes of both sides, with the key
+// of the rendezvous file. What one connection shows is worth nothing on another one, and what one
+// side shows is not what the other side has to show. Where the key is secret, it is not told.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace weir::transport {
 enum class Side : std::uint8_t { rank, stager };
 
 // Returns what `side` shows.
-[[nodiscard]] Proof proof_of(Side side, const std::string& secret, const Nonce& of_rank,
+[[nodiscard]] Proof proof_of(Side side, const std::string& key, const Nonce& of_rank,
                              const Nonce& of_stager);
 // Compares all bytes, so that the time it takes does not tell how many are right.
 [[nodiscard]] bool is_same(std::span<const std::byte> one, std::span<const std::byte> other);

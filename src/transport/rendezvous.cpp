@@ -26,7 +26,7 @@ namespace weir::transport {
 namespace {
 
 constexpr std::string_view word = "weir-stager";
-constexpr std::size_t secret_bytes = 16;
+constexpr std::size_t key_bytes = 16;
 constexpr std::size_t longest_rendezvous = std::size_t{1} << 20;  // bytes of a file
 constexpr std::size_t most_rendezvous = 4096;                     // stagers
 
@@ -43,7 +43,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 std::optional<std::string> from_hexadecimal(std::string_view text) {
-  if (text.size() != 2 * secret_bytes) return std::nullopt;
+  if (text.size() != 2 * key_bytes) return std::nullopt;
   std::string bytes;
   for (std::size_t i = 0; i < text.size(); i += 2) {
     std::uint8_t one = 0;
@@ -69,19 +69,22 @@ Result<Rendezvous> parse_line(std::string_view line, const std::string& path) {
                  "use the same for both",
                  path);
   }
-  if (words.size() != 4) return damaged();
+  if (words.size() != 5) return damaged();
   Rendezvous made;
   for (const std::string_view address : split(words[2], ',')) {
     made.addresses.emplace_back(address);
     if (!storage::NetworkAddress::parse(made.addresses.back())) return damaged();
   }
-  const auto secret = from_hexadecimal(words[3]);
-  if (!secret) return damaged();
-  made.secret = *secret;
+  const auto authentication = parse_authentication(words[3]);
+  const auto key = from_hexadecimal(words[4]);
+  if (!authentication || !key) return damaged();
+  made.authentication = *authentication;
+  made.key = *key;
   return made;
 }
 
-Status check_owner(const storage::File& file) {
+// Who could write the file could send the ranks elsewhere.
+Status check_owner(const storage::File& file, bool is_secret) {
   struct stat about {};
   if (::fstat(file.descriptor(), &about) != 0) {
     return system_failure("fstat", file.path(), -1, errno);
@@ -89,26 +92,28 @@ Status check_owner(const storage::File& file) {
   if (!S_ISREG(about.st_mode)) {
     return invalid_argument("a rendezvous file is a regular file", file.path());
   }
-  if (about.st_uid == ::geteuid() && (about.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};
+  const mode_t refused = is_secret ? S_IRWXG | S_IRWXO : S_IWGRP | S_IWOTH;
+  if (about.st_uid == ::geteuid() && (about.st_mode & refused) == 0) return {};
   return invalid_argument(
-      "a rendezvous file has a secret and must belong to you alone: chmod 600 it, or let a stager "
-      "of yours write another",
+      is_secret
+          ? "a rendezvous file with a cookie has a secret and must belong to you alone: chmod "
+            "600 it, or let a stager of yours write another"
+          : "a rendezvous file must belong to you, and nobody else may write it: let a stager "
+            "of yours write another",
       file.path());
 }
 
-Result<storage::File> open_owned(const std::string& path, int flags) {
+Result<storage::File> open_unfollowed(const std::string& path, int flags) {
   const int descriptor = storage::uninterrupted([&] {
     return ::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, S_IRUSR | S_IWUSR);
   });
   if (descriptor < 0) return system_failure("open", path, -1, errno);
-  storage::File file = storage::File::passed(descriptor, path, 0);
-  if (Status owned = check_owner(file); !owned.ok()) return owned.error();
-  return file;
+  return storage::File::passed(descriptor, path, 0);
 }
 
 Result<std::vector<Rendezvous>> read_file(const std::string& path) {
   // What is read is what was checked.
-  const auto file = open_owned(path, O_RDONLY);
+  const auto file = open_unfollowed(path, O_RDONLY);
   if (!file && file.error().system_error == ENOENT) {
     return invalid_argument(
         "the rendezvous file does not exist: start a stager with `weir stage start --listen "
@@ -116,6 +121,7 @@ Result<std::vector<Rendezvous>> read_file(const std::string& path) {
         path);
   }
   if (!file) return file.error();
+  if (Status owned = check_owner(file.value(), false); !owned.ok()) return owned.error();
   std::string text(longest_rendezvous + 1, '\0');
   const storage::Slice slice{reinterpret_cast<std::byte*>(text.data()), std::ssize(text)};
   std::int64_t bytes = 0;
@@ -123,7 +129,13 @@ Result<std::vector<Rendezvous>> read_file(const std::string& path) {
   Status read = storage::read_slices(file.value(), {&slice, 1}, 0, bytes, calls);
   if (!read.ok()) return read.error();
   text.resize(static_cast<std::size_t>(bytes));
-  return parse_rendezvous(text, path);
+  auto stagers = parse_rendezvous(text, path);
+  if (!stagers) return stagers.error();
+  const bool is_secret = std::ranges::any_of(stagers.value(), [](const Rendezvous& one) {
+    return one.authentication == Authentication::cookie;
+  });
+  if (Status owned = check_owner(file.value(), is_secret); !owned.ok()) return owned.error();
+  return stagers;
 }
 
 }  // namespace
@@ -131,12 +143,12 @@ Result<std::vector<Rendezvous>> read_file(const std::string& path) {
 std::string text_of(const std::vector<Rendezvous>& stagers) {
   std::string text;
   for (const Rendezvous& one : stagers) {
-    std::string secret;
-    for (const char byte : one.secret) {
-      secret += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    std::string key;
+    for (const char byte : one.key) {
+      key += fmt::format("{:02x}", static_cast<unsigned char>(byte));
     }
-    text +=
-        fmt::format("{} {} {} {}\n", word, protocol_version, fmt::join(one.addresses, ","), secret);
+    text += fmt::format("{} {} {} {} {}\n", word, protocol_version, fmt::join(one.addresses, ","),
+                        word_of(one.authentication), key);
   }
   return text;
 }
@@ -197,8 +209,10 @@ Result<RendezvousFile> RendezvousFile::write(const std::string& path, const Rend
       storage::absolute_path(std::filesystem::is_directory(path, failed)
                                  ? fmt::format("{}/{}-{}", path, storage::host_name(), ::getpid())
                                  : path);
-  auto file = open_owned(place, O_RDWR | O_CREAT);
+  const bool is_secret = stager.authentication == Authentication::cookie;
+  auto file = open_unfollowed(place, O_RDWR | O_CREAT);
   if (!file) return file.error();
+  if (Status owned = check_owner(file.value(), is_secret); !owned.ok()) return owned.error();
   const int descriptor = file.value().descriptor();
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return invalid_argument(
@@ -206,6 +220,9 @@ Result<RendezvousFile> RendezvousFile::write(const std::string& path, const Rend
         place);
   }
   RendezvousFile made(std::move(file).value());
+  if (!is_secret && ::fchmod(descriptor, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH) != 0) {
+    return system_failure("fchmod", place, -1, errno);
+  }
   if (Status emptied = made.file_->set_length(0); !emptied.ok()) return emptied.error();
   std::string text = text_of({stager});
   const storage::Slice slice{reinterpret_cast<std::byte*>(text.data()), std::ssize(text)};

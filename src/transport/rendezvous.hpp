@@ -1,9 +1,10 @@
-// How ranks of other nodes find stagers and learn their secrets: a file that each stager writes
-// when it listens, and removes at its end. Only its user may read it.
+// How ranks of other nodes find stagers: a file that each stager writes when it listens, and
+// removes at its end. With a cookie, its key is a secret, and only its user may read it; with
+// MUNGE, others may.
 //
 // clang-format off
-//     line      "weir-stager", version of the protocol, addresses, secret
-//     example   weir-stager 6 10.0.0.1:4711,[fd00::1]:4711 00112233445566778899aabbccddeeff
+//     line      "weir-stager", version of the protocol, addresses, how both show who they are, key
+//     example   weir-stager 7 10.0.0.1:4711,[fd00::1]:4711 cookie 00112233445566778899aabbccddeeff
 // clang-format on
 //
 // A file may have a line for each of several stagers. A folder stands for all files in it.
@@ -17,12 +18,14 @@
 
 #include "common/status.hpp"
 #include "system/file.hpp"
+#include "transport/authenticator.hpp"
 
 namespace weir::transport {
 
 struct Rendezvous {
   std::vector<std::string> addresses;  // such as "10.0.0.1:4711", tried in this order
-  std::string secret;                  // 16 bytes
+  std::string key;  // 16 bytes that no other stager has: the cookie; with MUNGE, no secret
+  Authentication authentication = Authentication::cookie;
   friend bool operator==(const Rendezvous&, const Rendezvous&) = default;
 };
 
@@ -35,7 +38,7 @@ using StagerPlace = std::variant<std::string, Rendezvous>;
 [[nodiscard]] Result<std::vector<Rendezvous>> parse_rendezvous(const std::string& text,
                                                                const std::string& path);
 // Reads a file, or all files of a folder in the order of their names. Fails if one of them does not
-// belong to this user, or if other users may read or write it.
+// belong to this user, or if other users may write it, or may read a cookie.
 [[nodiscard]] Result<std::vector<Rendezvous>> read_rendezvous(const std::string& path);
 
 // The file that a stager writes.

@@ -18,6 +18,7 @@ namespace {
 
 Rendezvous one() { return {{"10.0.0.1:4711", "[fd00::1]:4711"}, "0123456789abcdef"}; }
 Rendezvous other() { return {{"127.0.0.1:1"}, std::string(16, '\xff')}; }
+Rendezvous by_munge() { return {{"127.0.0.1:2"}, std::string(16, 'm'), Authentication::munge}; }
 
 class RendezvousFiles : public testing::Test {
  protected:
@@ -30,9 +31,9 @@ class RendezvousFiles : public testing::Test {
 };
 
 TEST(Rendezvous, IsReadAsItWasWritten) {
-  const auto read = parse_rendezvous(text_of({one(), other()}), "f");
+  const auto read = parse_rendezvous(text_of({one(), by_munge(), other()}), "f");
   ASSERT_TRUE(read.ok()) << read.error().text();
-  EXPECT_EQ(read.value(), (std::vector<Rendezvous>{one(), other()}));
+  EXPECT_EQ(read.value(), (std::vector<Rendezvous>{one(), by_munge(), other()}));
 }
 
 TEST(Rendezvous, DamageIsRefusedOrMeansSomethingElse) {
@@ -41,8 +42,11 @@ TEST(Rendezvous, DamageIsRefusedOrMeansSomethingElse) {
     EXPECT_FALSE(parse_rendezvous(text.substr(0, length), "f").ok()) << length;
   }
   EXPECT_FALSE(parse_rendezvous(text + "\n", "f").ok());
-  EXPECT_FALSE(
-      parse_rendezvous("weir-stager 6 localhost:1 " + std::string(32, '0') + "\n", "f").ok());
+  const std::string key(32, '0');
+  EXPECT_TRUE(parse_rendezvous("weir-stager 7 127.0.0.1:1 cookie " + key + "\n", "f").ok());
+  for (const char* const wrong : {"localhost:1 cookie ", "127.0.0.1:1 kerberos ", "127.0.0.1:1 "}) {
+    EXPECT_FALSE(parse_rendezvous(std::string("weir-stager 7 ") + wrong + key + "\n", "f").ok());
+  }
   std::mt19937 random(1);
   for (int i = 0; i < 5000; ++i) {
     std::string damaged = text;
@@ -50,7 +54,7 @@ TEST(Rendezvous, DamageIsRefusedOrMeansSomethingElse) {
     const auto read = parse_rendezvous(damaged, "f");
     if (read) {
       EXPECT_EQ(read.value().size(), 1U);
-      EXPECT_EQ(read.value()[0].secret.size(), 16U);
+      EXPECT_EQ(read.value()[0].key.size(), 16U);
     }
   }
 }
@@ -106,8 +110,29 @@ TEST_F(RendezvousFiles, ThatOthersCouldReadOrReplaceAreRefused) {
   EXPECT_FALSE(RendezvousFile::write(link, one()).ok());
 }
 
+TEST_F(RendezvousFiles, WithoutACookieMayBeReadByOthers) {
+  {
+    put(path_, "what a killed stager has left");
+    const auto written = RendezvousFile::write(path_, by_munge());
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    struct stat about {};
+    ASSERT_EQ(::stat(path_.c_str(), &about), 0);
+    EXPECT_EQ(about.st_mode & 07777U, 0644U);
+    EXPECT_EQ(read_rendezvous(path_).value(), (std::vector<Rendezvous>{by_munge()}));
+    for (const mode_t mode : {0664U, 0646U}) {
+      ASSERT_EQ(::chmod(path_.c_str(), mode), 0);
+      EXPECT_NE(read_rendezvous(path_).error().message.find("nobody else may write"),
+                std::string::npos);
+    }
+    ASSERT_EQ(::chmod(path_.c_str(), 0644), 0);
+  }
+  put(path_, text_of({by_munge(), one()}), 0644);
+  EXPECT_NE(read_rendezvous(path_).error().message.find("you alone"), std::string::npos);
+  EXPECT_FALSE(RendezvousFile::write(path_, one()).ok());
+}
+
 std::string hexadecimal(const Proof& proof) {
-  return text_of({{{"a"}, {reinterpret_cast<const char*>(proof.data()), proof.size()}}}).substr(16);
+  return text_of({{{"a"}, {reinterpret_cast<const char*>(proof.data()), proof.size()}}}).substr(23);
 }
 
 // Test cases 2 and 6 of RFC 4231.

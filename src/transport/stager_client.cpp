@@ -78,6 +78,8 @@ std::string StagerClient::explained(const Error& error) const {
 
 Result<std::unique_ptr<StagerClient>> StagerClient::reach(const Rendezvous& service,
                                                           double deadline_seconds) {
+  const auto authenticator = make_authenticator(service.authentication);
+  if (!authenticator) return authenticator.error();
   Error last(ErrorCode::invalid_argument, "no address is known");
   for (const std::string& address : service.addresses) {
     auto begun = storage::FrameSocket::begin_connection(address);
@@ -87,7 +89,7 @@ Result<std::unique_ptr<StagerClient>> StagerClient::reach(const Rendezvous& serv
     }
     std::unique_ptr<StagerClient> client(
         new StagerClient(std::move(begun).value(), service, deadline_seconds));
-    Status introduced = client->introduce(service);
+    Status introduced = client->introduce(service, *authenticator.value());
     if (introduced.ok()) return client;
     last = introduced.error();
     if (!client->lost_.ok()) return last;  // somebody listens there
@@ -104,7 +106,7 @@ Result<std::unique_ptr<StagerClient>> StagerClient::reach(const Rendezvous& serv
   return last;
 }
 
-Status StagerClient::introduce(const Rendezvous& service) {
+Status StagerClient::introduce(const Rendezvous& service, const Authenticator& authenticator) {
   const auto nonce = new_nonce();
   if (!nonce) return nonce.error();
   Status begun = socket_.send(encode(Knock{nonce.value()}));
@@ -117,14 +119,24 @@ Status StagerClient::introduce(const Rendezvous& service) {
   if (!challenge) return challenge.error();
   const Nonce& other = challenge.value().nonce;
   if (!is_same(challenge.value().proof,
-               proof_of(Side::stager, service.secret, nonce.value(), other))) {
+               proof_of(Side::stager, service.key, nonce.value(), other))) {
     return lose(invalid_argument(
-        fmt::format("who listens at {} does not know the secret: the rendezvous file is stale, and "
+        fmt::format("who listens at {} does not know the key: the rendezvous file is stale, and "
                     "its stager has ended or was started again",
                     name_of(place_))));
   }
   socket_.trust();
-  return send(Prove{proof_of(Side::rank, service.secret, nonce.value(), other)});
+  auto shown = authenticator.show(proof_of(Side::rank, service.key, nonce.value(), other));
+  if (!shown) return lose(shown.error());
+  if (Status sent = send(Prove{std::move(shown).value()}); !sent.ok()) return sent;
+  const auto vouch = answer<Vouch>();
+  if (!vouch) return vouch.error();
+  Status checked = authenticator.check(vouch.value().shown,
+                                       proof_of(Side::stager, service.key, nonce.value(), other));
+  if (checked.ok()) return {};
+  return lose(Error(ErrorCode::io, fmt::format("who listens at {} has not shown that it is your "
+                                               "stager: {}",
+                                               name_of(place_), checked.error().message)));
 }
 
 Result<std::unique_ptr<StagerClient>> StagerClient::connect(const StagerPlace& place,
@@ -231,7 +243,7 @@ Status StagerClient::leave_for_good() {
 }
 
 // A node that refuses a connection has no process that listens there. One that cannot be reached
-// tells nothing. Who listens in its place and does not know the secret has come after its end.
+// tells nothing. Who listens in its place and does not know the key has come after its end.
 bool StagerClient::may_run() const {
   if (const auto* const socket = std::get_if<std::string>(&place_)) {
     return storage::FrameSocket::connect(*socket).ok();
@@ -289,6 +301,8 @@ Status StagerClient::sort(Message message) {
           flushed_ = std::move(one);
         } else if constexpr (std::is_same_v<Kind, Challenge>) {
           challenge_ = one;
+        } else if constexpr (std::is_same_v<Kind, Vouch>) {
+          vouch_ = std::move(one);
         } else if constexpr (std::is_same_v<Kind, Locked>) {
           locked_ = std::move(one);
         } else if constexpr (std::is_same_v<Kind, Accepted>) {
@@ -367,6 +381,7 @@ template <typename Answer>
 Result<Answer> StagerClient::answer() {
   const auto slot = [&]() -> std::optional<Answer>& {
     if constexpr (std::is_same_v<Answer, Challenge>) return challenge_;
+    if constexpr (std::is_same_v<Answer, Vouch>) return vouch_;
     if constexpr (std::is_same_v<Answer, Welcome>) return welcomed_;
     if constexpr (std::is_same_v<Answer, Locked>) return locked_;
     if constexpr (std::is_same_v<Answer, Granted>) return granted_;

@@ -19,6 +19,7 @@
 #include "common/status.hpp"
 #include "engines/engine.hpp"
 #include "system/frame_socket.hpp"
+#include "transport/authenticator.hpp"
 #include "transport/carrier.hpp"
 #include "transport/messages.hpp"
 #include "transport/parcel.hpp"
@@ -100,8 +101,9 @@ class StagerClient {
       : socket_(std::move(socket)), place_(std::move(place)), deadline_seconds_(deadline_seconds) {}
   static Result<std::unique_ptr<StagerClient>> reach(const Rendezvous& service,
                                                      double deadline_seconds);
-  // Shows the stager that this rank knows the secret, if the stager does.
-  Status introduce(const Rendezvous& service);
+  // Shows the stager who this rank is, if it is the stager that was sought, and lets it do the
+  // same.
+  Status introduce(const Rendezvous& service, const Authenticator& authenticator);
   // Returns whether the stager may still write to files: nobody knows that it has ended.
   [[nodiscard]] bool may_run() const;
   [[nodiscard]] std::string explained(const Error& error) const;
@@ -141,6 +143,7 @@ class StagerClient {
   bool handed_over_ = true;  // nothing was sent since the last hand_over()
   // Answers that have arrived.
   std::optional<Challenge> challenge_;
+  std::optional<Vouch> vouch_;
   std::optional<Welcome> welcomed_;
   std::optional<Locked> locked_;
   std::optional<Granted> granted_;

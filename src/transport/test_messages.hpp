@@ -21,7 +21,7 @@ inline std::vector<Message> test_messages() {
       storage::Publication{}};
   const Error error = system_failure("write", "/x", 12, 28);
   return {Knock{.nonce = {std::byte{7}}},
-          Prove{.proof = {std::byte{8}}},
+          Prove{.shown = {std::byte{8}, std::byte{9}}},
           Hello{.session = {std::byte{9}}, .rank = 3, .program = "process 1 on here"},
           NameFile{.file = 1,
                    .path = "/a",
@@ -57,6 +57,7 @@ inline std::vector<Message> test_messages() {
           AskReport{},
           Stop{},
           Challenge{.nonce = {std::byte{7}}, .proof = {std::byte{8}}},
+          Vouch{.shown = {std::byte{8}, std::byte{9}}},
           Welcome{.blocks = 4, .block_bytes = 1 << 20, .stager = "1:2", .ucx = "1.13"},
           Refused{"why"},
           Granted{{1, 2, 3}},

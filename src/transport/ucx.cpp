@@ -1,6 +1,5 @@
 #include "transport/ucx.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <ucp/api/ucp.h>
 #include <ucs/debug/log_def.h>
@@ -16,12 +15,12 @@
 #include <utility>
 
 #include "common/numbers_in_bytes.hpp"
+#include "system/loaded_library.hpp"
 #include "transport/proof.hpp"
 
 namespace weir::transport {
 namespace {
 
-constexpr const char* library_name = "libucp.so.0";
 constexpr unsigned piece_id = 1;  // of the active message
 constexpr std::size_t header_bytes = 16 + 8 + 1 + 8 + 8;
 // Rounds of progress after which others get their turn.
@@ -112,44 +111,32 @@ struct Ucp {
 
 Result<Ucp> load() {
   const SignalsKept signals;
-  void* const library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* const reason = ::dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is safe
-    return Error(ErrorCode::unsupported, fmt::format("UCX cannot be loaded: {}", reason));
-  }
+  auto opened = storage::LoadedLibrary::load("UCX", "libucp.so.0");
+  if (!opened) return opened.error();
+  storage::LoadedLibrary& library = opened.value();
   Ucp ucp;
-  std::string missing;
-  const auto find = [&](auto& function, const char* name) {
-    function =
-        reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
-    if (function == nullptr) missing = name;
-  };
-  find(ucp.get_version, "ucp_get_version");
-  find(ucp.config_read, "ucp_config_read");
-  find(ucp.config_modify, "ucp_config_modify");
-  find(ucp.config_release, "ucp_config_release");
-  find(ucp.init_version, "ucp_init_version");
-  find(ucp.cleanup, "ucp_cleanup");
-  find(ucp.worker_create, "ucp_worker_create");
-  find(ucp.worker_destroy, "ucp_worker_destroy");
-  find(ucp.worker_get_address, "ucp_worker_get_address");
-  find(ucp.worker_release_address, "ucp_worker_release_address");
-  find(ucp.worker_get_efd, "ucp_worker_get_efd");
-  find(ucp.worker_arm, "ucp_worker_arm");
-  find(ucp.worker_progress, "ucp_worker_progress");
-  find(ucp.set_am_recv_handler, "ucp_worker_set_am_recv_handler");
-  find(ucp.ep_create, "ucp_ep_create");
-  find(ucp.ep_close_nbx, "ucp_ep_close_nbx");
-  find(ucp.am_send_nbx, "ucp_am_send_nbx");
-  find(ucp.request_check_status, "ucp_request_check_status");
-  find(ucp.request_free, "ucp_request_free");
-  find(ucp.status_string, "ucs_status_string");
-  find(ucp.log_push_handler, "ucs_log_push_handler");
-  if (!missing.empty()) {
-    return Error(ErrorCode::unsupported,
-                 fmt::format("UCX has another version than Weir was built with: {} has no {}",
-                             library_name, missing));
-  }
+  library.find(ucp.get_version, "ucp_get_version");
+  library.find(ucp.config_read, "ucp_config_read");
+  library.find(ucp.config_modify, "ucp_config_modify");
+  library.find(ucp.config_release, "ucp_config_release");
+  library.find(ucp.init_version, "ucp_init_version");
+  library.find(ucp.cleanup, "ucp_cleanup");
+  library.find(ucp.worker_create, "ucp_worker_create");
+  library.find(ucp.worker_destroy, "ucp_worker_destroy");
+  library.find(ucp.worker_get_address, "ucp_worker_get_address");
+  library.find(ucp.worker_release_address, "ucp_worker_release_address");
+  library.find(ucp.worker_get_efd, "ucp_worker_get_efd");
+  library.find(ucp.worker_arm, "ucp_worker_arm");
+  library.find(ucp.worker_progress, "ucp_worker_progress");
+  library.find(ucp.set_am_recv_handler, "ucp_worker_set_am_recv_handler");
+  library.find(ucp.ep_create, "ucp_ep_create");
+  library.find(ucp.ep_close_nbx, "ucp_ep_close_nbx");
+  library.find(ucp.am_send_nbx, "ucp_am_send_nbx");
+  library.find(ucp.request_check_status, "ucp_request_check_status");
+  library.find(ucp.request_free, "ucp_request_free");
+  library.find(ucp.status_string, "ucs_status_string");
+  library.find(ucp.log_push_handler, "ucs_log_push_handler");
+  if (Status complete = library.has_all(); !complete.ok()) return complete.error();
   ucp.log_push_handler(drop_lines);
   return ucp;
 }

@@ -537,6 +537,13 @@ def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") ->
         writer.file.close()
 
 
+def of_another_user(comm, folder: Path, file_format: str, user: str) -> None:
+    """Becomes that user, whose interpreter and libraries need not be readable, and goes on."""
+    with weir.Session(comm, staging="none"):
+        os.seteuid(int(user))
+    many(comm, folder, file_format, "1")
+
+
 def acknowledged(comm, folder: Path, file_format: str, steps: str) -> None:
     """Prints a line when a step has ended."""
     session = weir.Session(comm, staging=given_staging())

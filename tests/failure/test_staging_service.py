@@ -222,12 +222,13 @@ def test_a_rank_that_is_killed_leaves_a_stager_that_goes_on(
         assert (file[next(iter(file.keys()))][...] == density(4)).all()
 
 
-def message(kind: int, fields: bytes = b"", version: int = 6) -> bytes:
+def message(kind: int, fields: bytes = b"", version: int = 7) -> bytes:
     payload = struct.pack("<HH", kind, version) + fields
     return b"WEIF" + struct.pack("<II", 0, len(payload)) + payload
 
 
 KNOCK, PROVE, HELLO, STOP = 0, 1, 2, 21
+PROOF = struct.pack("<Q", 32) + bytes(32)
 STRANGE = {
     "no message": b"GET / HTTP/1.1\r\n\r\n",
     "too long": b"WEIF" + struct.pack("<II", 0, 65537),
@@ -238,8 +239,10 @@ STRANGE = {
     "no kind": message(60000),
     "a rank without proof": message(HELLO, bytes(16 + 4) + struct.pack("<Q", 1) + b"p"),
     "stop": message(STOP),
-    "a proof before the challenge": message(PROVE, bytes(32)),
-    "a wrong proof": message(KNOCK, bytes(16)) + message(PROVE, bytes(32)),
+    "a proof before the challenge": message(PROVE, PROOF),
+    "a wrong proof": message(KNOCK, bytes(16)) + message(PROVE, PROOF),
+    "a proof of no bytes": message(KNOCK, bytes(16)) + message(PROVE, bytes(8)),
+    "more while the proof is checked": message(KNOCK, bytes(16)) + message(PROVE, PROOF) * 2,
     "two knocks": message(KNOCK, bytes(16)) * 2,
     "a text that is longer than the message": message(HELLO, bytes(16 + 4) + b"\xff" * 8),
 }
@@ -264,7 +267,7 @@ def test_what_strangers_send_ends_their_connection_alone(
 ) -> None:
     """Those who know the secret are served as before."""
     said = said_before_the_end(address_of(service), sent)
-    assert bytes.fromhex(file_of(service).read_text().split()[3]) not in said
+    assert bytes.fromhex(file_of(service).read_text().split()[4]) not in said
     assert service.report()["sessions"] == []
     assert run(service, "many", tmp_path, "raw", "2", ranks=1).returncode == 0
     service.wait_until_stored()
@@ -325,8 +328,19 @@ def test_a_stager_listens_where_it_is_told_alone(service: Stager) -> None:
         (["--stager-rendezvous", "/no/F", "--stager-listen", "127.0.0.1"], "open failed"),
         (["--stager-carrier", "ucx"], "give one with --rendezvous"),
         (["--stager-carrier", "rdma"], "tcp, ucx"),
+        (["--stager-auth", "munge"], "give one with --rendezvous"),
+        (["--stager-auth", "kerberos"], "cookie, munge"),
     ],
-    ids=["no address", "address of another node", "a name", "no folder", "no file", "a carrier"],
+    ids=[
+        "no address",
+        "address of another node",
+        "a name",
+        "no folder",
+        "no file",
+        "a carrier",
+        "MUNGE without a file",
+        "another way",
+    ],
 )
 def test_an_impossible_service_is_refused(tmp_path: Path, words: list[str], part: str) -> None:
     folder = Path(tempfile.mkdtemp(prefix="weir-test-"))

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "stager/journal_replay.hpp"
 #include "stager/stager.hpp"
 #include "system/file.hpp"
+#include "transport/authenticator.hpp"
 #include "transport/messages.hpp"
 #include "transport/parcel.hpp"
 #include "transport/proof.hpp"
@@ -38,7 +40,7 @@ constexpr std::int64_t blocks = 8;
 constexpr std::int64_t block_bytes = 4096;
 constexpr std::int64_t slots = 3;
 constexpr std::size_t piece_numbers = 5;  // bytes that describe a piece
-constexpr const char* rank_secret = "secret of ranks";
+constexpr const char* rank_key = "key of ranks";
 
 // What a byte of a conversation makes happen, below it a message of that connection.
 enum class Happening : std::uint8_t {
@@ -68,7 +70,7 @@ class Conversation {
                  .client_files = 2,
                  .connections = 3,
                  .secret = "secret",
-                 .rank_secret = rank_secret,
+                 .rank_key = rank_key,
                  .has_journal = true,
                  .ucx = "1.13"}) {
     for (std::size_t i = 0; i < connections; ++i) connect(i);
@@ -226,6 +228,8 @@ class Conversation {
         fills_outside_ = fills_outside_ || !is_inside;
       } else if (const auto* const joins = std::get_if<stager::Connect>(&action)) {
         joining_.push_back(joins->session);
+      } else if (const auto* const check = std::get_if<stager::CheckProof>(&action)) {
+        checks_.push_back(*check);
       } else if (const auto* const later = std::get_if<stager::RetryLater>(&action)) {
         retries_.push_back(later->session);
       } else if (const auto* const sent = std::get_if<stager::Send>(&action)) {
@@ -233,6 +237,13 @@ class Conversation {
       }
     }
     (void)stager_.report();
+    while (!checks_.empty()) {
+      const stager::CheckProof asked = std::move(checks_.front());
+      checks_.pop_front();
+      const Status checked = cookies_->check(asked.shown, asked.awaited);
+      stager_has(stager::ProofChecked{asked.client,
+                                      checked.ok() ? cookies_->show(asked.own) : checked.error()});
+    }
     while (!joining_.empty()) {
       const stager::SessionId session = joining_.front();
       joining_.pop_front();
@@ -250,6 +261,8 @@ class Conversation {
   std::int64_t most_ = blocks;
   std::deque<stager::JobId> jobs_;
   std::deque<stager::SessionId> joining_;
+  std::deque<stager::CheckProof> checks_;
+  std::unique_ptr<transport::Authenticator> cookies_ = transport::make_cookie_authenticator();
   std::deque<stager::SessionId> retries_;
   std::optional<std::int64_t> brought_;  // bytes of the message or piece that is handled
   bool fills_outside_ = false;
@@ -402,7 +415,8 @@ std::vector<Bytes> conversation_seeds(const std::string& /*folder*/) {
   std::vector<Bytes> seeds = {std::exchange(seed, {})};
   happens(Happening::more_blocks);
   sends(remote, transport::Knock{});
-  sends(remote, transport::Prove{transport::proof_of(transport::Side::rank, rank_secret, {}, {})});
+  const auto proof = transport::proof_of(transport::Side::rank, rank_key, {}, {});
+  sends(remote, transport::Prove{{proof.begin(), proof.end()}});
   sends(remote, transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
   sends(remote,
         transport::NameFile{.file = 1, .path = "f", .bytes_when_made = 0, .known = std::nullopt});

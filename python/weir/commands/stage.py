@@ -37,6 +37,13 @@ class Carrier(StrEnum):
     UCX = "ucx"
 
 
+class Authentication(StrEnum):
+    """How programs on other nodes and the stager show each other who they are."""
+
+    COOKIE = "cookie"
+    MUNGE = "munge"
+
+
 def _stager(
     words: list[str], socket: str | None, *, in_place: bool = False
 ) -> subprocess.CompletedProcess[str]:
@@ -161,11 +168,19 @@ def start(
         typer.Option(
             metavar="FILE",
             help="Serve programs on other nodes, too, which find the stager by this file (or by "
-            "one that it makes in this folder): it has the address and a secret, only you may "
+            "one that it makes in this folder): it has the address and a cookie, only you may "
             "read it, and it is removed when the stager ends. Needs --listen [none]",
             show_default=False,
         ),
     ] = None,
+    auth: Annotated[
+        Authentication,
+        typer.Option(
+            help="How these programs and the stager show each other who they are: by the cookie in "
+            "the rendezvous file, or by MUNGE, whose daemon munged runs on both nodes; then no "
+            "file has a secret, and only programs of your user are served. Needs --rendezvous"
+        ),
+    ] = Authentication.COOKIE,
     carrier: Annotated[
         Carrier,
         typer.Option(
@@ -204,6 +219,8 @@ def start(
     for name, value in given.items():
         if value:
             words += [f"--stager-{name}", str(value)]
+    if auth is not Authentication.COOKIE:
+        words += ["--stager-auth", auth.value]
     if carrier is not Carrier.TCP:
         words += ["--stager-carrier", carrier.value]
     _stager(words, socket, in_place=foreground)
