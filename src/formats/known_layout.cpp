@@ -1,6 +1,8 @@
 #include "formats/known_layout.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "formats/new_file.hpp"
 #include "system/incomplete.hpp"
@@ -23,11 +25,26 @@ Status make_file(const std::string& path, const Striping& striping, LaidOutBytes
   return file.close();
 }
 
+bool are_same_numbers(const std::vector<Attribute>& a, const std::vector<Attribute>& b) {
+  return std::ranges::equal(a, b, [](const Attribute& one, const Attribute& other) {
+    return std::ranges::equal(number_bytes(one.value), number_bytes(other.value));
+  });
+}
+
+// Zero and minus zero are equal numbers, but not the same bytes in the file.
+bool is_same(const FileDescription& a, const FileDescription& b) {
+  const auto are_same = [](const auto& one, const auto& other) {
+    return are_same_numbers(one.attributes, other.attributes);
+  };
+  return a == b && std::ranges::equal(a.arrays, b.arrays, are_same) &&
+         std::ranges::equal(a.groups, b.groups, are_same);
+}
+
 }  // namespace
 
 Result<Room> KnownLayout::lay_out(const Format& format, const FileDescription& file,
                                   const std::string& path) {
-  if (format_ == &format && file_ == file) {
+  if (format_ == &format && is_same(file_, file)) {
     if (Status made = make_file(path, file.striping, bytes_); !made.ok()) return made.error();
     Room room = room_;
     const DataFiles files = DataFiles::one(incomplete_path(path));

@@ -1,5 +1,12 @@
 // How ranks get memory: blocks are granted in the order in which ranks asked, and where none is
 // free, parcels move to the spill file or are written to make room.
+//
+// A rank asks for all blocks that it expects to fill before it hands over, so that it waits once.
+// The first block is its due. Beyond that one it gets at most its even share of what is free then
+// (extra_blocks()). As many blocks as there are other ranks therefore stay free whenever a rank
+// gets several. From this follows that ranks which ask only when they hold no block never hold all
+// memory among them while one of them waits: a rank that waits can always be helped by storing.
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -14,8 +21,8 @@ void Stager::take(const BlocksReady& event) {
 
 void Stager::take(const NoMoreBlocks& /*event*/) { blocks_.end(); }
 
-// Gives blocks to the ranks that wait for them, the longest waiting first. A rank gets what there
-// is and its session may have: with less than it wanted it can go on.
+// Gives blocks to the ranks that wait for them, the longest waiting first. With less than it wanted
+// a rank can go on.
 void Stager::grant() {
   for (auto next = wanting_.begin(); next != wanting_.end() && blocks_.has_free();) {
     const ClientId number = *next;
@@ -26,14 +33,21 @@ void Stager::grant() {
     }
     next = wanting_.erase(next);
     transport::Granted granted;
-    while (client.wanted > 0 && blocks_.has_free() && blocks_.room_of(client.session) > 0) {
+    const auto take_one = [&] {
       granted.blocks.push_back(blocks_.take(client.session));
       client.granted.emplace(granted.blocks.back(), Filled{});
-      --client.wanted;
-    }
+    };
+    take_one();
+    for (std::int64_t extra = extra_blocks(client); extra > 0; --extra) take_one();
     client.wanted = 0;
     send(number, std::move(granted));
   }
+}
+
+std::int64_t Stager::extra_blocks(const Client& client) const {
+  const std::int64_t of_the_session = std::ssize(sessions_.at(client.session).clients);
+  return std::min({client.wanted - 1, blocks_.free() / ranks_,
+                   blocks_.room_of(client.session) / of_the_session});
 }
 
 void Stager::free_parcel(const ParcelItem& parcel) {

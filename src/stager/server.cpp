@@ -30,6 +30,7 @@
 #include "stager/proof_checks.hpp"
 #include "stager/receivers.hpp"
 #include "stager/session_files.hpp"
+#include "stager/short_turns.hpp"
 #include "stager/spill_file.hpp"
 #include "stager/stager.hpp"
 #include "stager/stored_paths.hpp"
@@ -142,6 +143,9 @@ class Server {
                           [this](Event event) { news_->add(std::move(event)); }, say_)) {}
 
   Status run() {
+    // Ranks wait for answers that take some microseconds each. Without this, a rank that computes
+    // may go on to the end of its turn of some milliseconds first.
+    ask_for_short_turns();
     if (Status begun = connections_.begin(); !begun.ok()) return begun;
     if (service_) {
       Status watched = connections_.accept_from(std::move(service_->listener));

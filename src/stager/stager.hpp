@@ -228,7 +228,8 @@ class Stager {
   void refuse(ClientId client, std::string reason);
   void remove(ClientId client);
   void grant();
-  // Returns how many more blocks the session may have.
+  // Returns how many blocks a rank gets beside its first one.
+  [[nodiscard]] std::int64_t extra_blocks(const Client& client) const;
   static void forget_path(Session& session, const std::string& path);
   // Frees what a parcel occupies, or lets the end of its move do so.
   void free_parcel(const ParcelItem& parcel);

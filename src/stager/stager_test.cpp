@@ -90,6 +90,30 @@ TEST(Stager, WritesForARankThatFindsNoMemory) {
   EXPECT_FALSE(world.ranks().at(client).wants);
 }
 
+TEST(Stager, GrantsSeveralBlocksOnlyFromTheShareOfTheRank) {
+  for (const auto& [blocks, expected] :
+       std::vector<std::pair<std::int64_t, std::size_t>>{{1, 1}, {3, 1}, {4, 2}, {6, 2}, {7, 3}}) {
+    World world(1, blocks);
+    const ClientId first = world.connect(1);
+    world.connect(1);
+    world.connect(2);
+    world.reserve(first, 9);
+    EXPECT_EQ(world.ranks().at(first).granted.size(), expected) << "of " << blocks;
+  }
+  World asked(1, 7);
+  const ClientId rank = asked.connect(1);
+  asked.reserve(rank, 2);
+  EXPECT_EQ(asked.ranks().at(rank).granted.size(), 2U) << "no more than it asked for";
+  World limited(1, 100, 0, 5);
+  const ClientId of_two = limited.connect(1);
+  limited.connect(1);
+  limited.reserve(of_two, 9);
+  EXPECT_EQ(limited.ranks().at(of_two).granted.size(), 3U) << "one stays for the other rank";
+  ++limited.ranks().at(of_two).flushes;
+  limited.receive(of_two, transport::Flush{});
+  EXPECT_EQ(limited.stager().free_blocks(), 100) << "what was not filled is given back";
+}
+
 TEST(Stager, SpillsForARankThatFindsNoMemory) {
   World world(1, 3, 2);
   const ClientId client = world.connect(1);

@@ -1,7 +1,7 @@
 // The world around a stager, for tests: ranks, storage, and what was promised to them. It checks
-// after each event what must always hold: no block or slot is lost or given twice, what is written
-// is what was handed over, one job of a session at a time, every commit after everything before it,
-// an answer to every question.
+// after each event what must always hold: no block or slot is lost or given twice, several blocks
+// at once leave one for each other rank, what is written is what was handed over, one job of a
+// session at a time, every commit after everything before it, an answer to every question.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -56,6 +57,7 @@ class World {
   int pick(int count) { return std::uniform_int_distribution<int>(0, count - 1)(random_); }
 
   void handle(const Event& event) {
+    granted_together_.clear();
     for (Action& action : stager_.handle(event)) {
       std::visit([&](auto& one) { carry_out(one); }, action);
     }
@@ -301,6 +303,7 @@ class World {
     EXPECT_TRUE(rank.wants);
     rank.wants = false;
     EXPECT_FALSE(message.blocks.empty());
+    granted_together_.push_back(std::ssize(message.blocks));
     for (const std::int64_t block : message.blocks) {
       memory_[block] = 0;
       for (const auto& [other, one] : ranks_) {
@@ -356,10 +359,24 @@ class World {
     EXPECT_TRUE(!has_journal_ || recorded_.contains({sessions_of_tags_.at(tag), tag}))
         << "a parcel left its block before it was recorded";
   }
+  // Whenever a rank gets several blocks, one for each other rank stays free.
+  void check_shares() const {
+    const auto others =
+        std::ranges::count_if(
+            ranks_,
+            [](const auto& one) { return one.second.is_connected && one.second.has_welcome; }) -
+        1;
+    std::int64_t left = stager_.free_blocks();
+    for (const std::int64_t blocks : std::views::reverse(granted_together_)) {
+      EXPECT_TRUE(blocks == 1 || left >= others) << blocks << " blocks were granted together";
+      left += blocks;
+    }
+  }
   void check_blocks() {
     std::int64_t granted = 0;
     for (const auto& [client, rank] : ranks_) granted += std::ssize(rank.granted);
     EXPECT_LE(stager_.free_blocks() + granted, blocks_);
+    check_shares();
     EXPECT_LE(stager_.free_slots(), slots_);
     for (int session = 1; client_blocks_ > 0 && session <= 3; ++session) {
       std::int64_t of_ranks = 0;
@@ -402,6 +419,7 @@ class World {
   std::vector<Story> ended_;
   SessionId sessions_ = 0;
   ClientId last_client_ = 0;
+  std::vector<std::int64_t> granted_together_;  // blocks of each Granted, since the last event
   std::int64_t last_tag_ = 0;
   std::int64_t commits_stored_ = 0;
   std::int64_t read_back_ = 0;  // parcels that were spilled

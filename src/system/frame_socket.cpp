@@ -36,6 +36,7 @@ struct FrameHead {
 // At most this many files that arrived wait for their frames.
 constexpr std::size_t most_passed = 64;
 constexpr std::size_t read_bytes = 64 << 10;
+constexpr std::size_t most_frames_together = 16;
 constexpr int waiting_connections = 4096;
 
 Result<sockaddr_un> address_of(const std::string& path) {
@@ -134,6 +135,11 @@ FrameSocket FrameSocket::over_network(File file) {
 }
 
 Status FrameSocket::send(std::span<const std::byte> payload, const File* passed) {
+  if (Status kept = send_later(payload, passed); !kept.ok()) return kept;
+  return send_rest();
+}
+
+Status FrameSocket::send_later(std::span<const std::byte> payload, const File* passed) {
   if (payload.size() > most_bytes()) {
     return invalid_argument(
         fmt::format("a message of {} bytes is longer than {}", payload.size(), most_bytes()),
@@ -152,33 +158,42 @@ Status FrameSocket::send(std::span<const std::byte> payload, const File* passed)
   std::copy(payload.begin(), payload.end(),
             one.bytes.begin() + static_cast<std::ptrdiff_t>(sizeof head));
   unsent_.push_back(std::move(one));
-  return send_rest();
+  return {};
 }
 
 Status FrameSocket::send_rest() {
   while (!unsent_.empty()) {
-    Unsent& one = unsent_.front();
-    iovec part{one.bytes.data() + one.sent, one.bytes.size() - one.sent};
+    const Unsent& first = unsent_.front();
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
     msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    if (one.passed && one.sent == 0) {
+    if (first.passed && first.sent == 0) {
       message.msg_control = control.data();
       message.msg_controllen = control.size();
       cmsghdr* const rights = CMSG_FIRSTHDR(&message);
       rights->cmsg_level = SOL_SOCKET;
       rights->cmsg_type = SCM_RIGHTS;
       rights->cmsg_len = CMSG_LEN(sizeof(int));
-      const int descriptor = one.passed->descriptor();
+      const int descriptor = first.passed->descriptor();
       std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
     }
+    // Frames up to the next one that passes a file go together: each call wakes the other side.
+    std::array<iovec, most_frames_together> parts{};
+    for (Unsent& one : unsent_) {
+      if (message.msg_iovlen == parts.size() || (message.msg_iovlen > 0 && one.passed)) break;
+      parts.at(message.msg_iovlen++) = {one.bytes.data() + one.sent, one.bytes.size() - one.sent};
+    }
+    message.msg_iov = parts.data();
     const ssize_t sent =
         uninterrupted([&] { return ::sendmsg(descriptor(), &message, MSG_NOSIGNAL); });
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
     if (sent < 0) return system_failure("send", file_.path(), -1, errno);
-    one.sent += static_cast<std::size_t>(sent);
-    if (one.sent == one.bytes.size()) unsent_.pop_front();
+    for (auto left = static_cast<std::size_t>(sent); left > 0;) {
+      Unsent& one = unsent_.front();
+      const std::size_t taken = std::min(left, one.bytes.size() - one.sent);
+      one.sent += taken;
+      left -= taken;
+      if (one.sent == one.bytes.size()) unsent_.pop_front();
+    }
   }
   return {};
 }

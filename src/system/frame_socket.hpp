@@ -65,6 +65,8 @@ class FrameSocket {
   // Sends a frame, or keeps what the connection does not take yet for send_rest(). `passed` may be
   // null; the other process gets its open file.
   Status send(std::span<const std::byte> payload, const File* passed = nullptr);
+  // Keeps a frame, which is sent together with the next one, or by send_rest().
+  Status send_later(std::span<const std::byte> payload, const File* passed = nullptr);
   [[nodiscard]] bool has_rest() const { return !unsent_.empty(); }
   Status send_rest();
 

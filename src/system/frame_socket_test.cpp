@@ -93,6 +93,34 @@ TEST_F(FrameSockets, PassOpenFiles) {
   EXPECT_FALSE(take(*server).passed.has_value());
 }
 
+TEST_F(FrameSockets, FramesThatAreSentLaterGoWithTheNextOneInTheirOrder) {
+  const auto listener = FrameListener::listen(path_);
+  auto client = FrameSocket::connect(path_);
+  auto server = listener.value().accept();
+  auto file = File::open(folder_.path("file"), {.write = true, .create = true});
+  ASSERT_TRUE(file.ok());
+  // 15, 16 and 17 frames beside each other, each time with some that pass a file or are long.
+  for (const int count : {15, 16, 17}) {
+    for (int i = 0; i < count; ++i) {
+      const bool passes = i % 5 == 3;
+      const std::size_t bytes = i % 7 == 6 ? 300'000 : static_cast<std::size_t>(i);
+      ASSERT_TRUE(
+          client.value().send_later(bytes_of(bytes, i), passes ? &file.value() : nullptr).ok());
+    }
+    EXPECT_EQ(client.value().unsent_frames(), static_cast<std::size_t>(count));
+    EXPECT_FALSE(server->next().value().has_value()) << "nothing was sent";
+    ASSERT_TRUE(client.value().send(bytes_of(2, 99)).ok());
+    for (int i = 0; i < count; ++i) {
+      const Frame frame = take(*server, &client.value());
+      EXPECT_EQ(frame.payload, bytes_of(i % 7 == 6 ? 300'000 : static_cast<std::size_t>(i), i));
+      EXPECT_EQ(frame.passed.has_value(), i % 5 == 3);
+    }
+    EXPECT_EQ(take(*server, &client.value()).payload, bytes_of(2, 99));
+    EXPECT_FALSE(client.value().has_rest());
+  }
+  EXPECT_FALSE(client.value().send_later(bytes_of(FrameSocket::longest_payload + 1, 5)).ok());
+}
+
 TEST_F(FrameSockets, WhatWasSentArrivesAfterTheSenderHasEnded) {
   auto listener = FrameListener::listen(path_);
   std::optional<FrameSocket> client = std::move(FrameSocket::connect(path_)).value();

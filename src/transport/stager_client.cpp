@@ -22,7 +22,9 @@ namespace weir::transport {
 namespace {
 
 // Blocks that a rank asks for at a time, so that an answer is worth its wait.
-constexpr std::int64_t most_blocks_together = 16;
+constexpr std::int64_t most_blocks_together = 64;
+// Messages that a rank of the stager's node keeps until it sends one more.
+constexpr std::size_t most_kept_messages = 3;
 // How long a rank sleeps between two calls of its function for waiting.
 constexpr int nap_milliseconds = 5;
 // How long a rank waits for a stager whose connection has ended, but which listens still.
@@ -272,6 +274,11 @@ Status StagerClient::send(const Message& message, const storage::File* passed) {
   return lose(Error(ErrorCode::io, explained(sent.error())));
 }
 
+Status StagerClient::send_later(const Message& message) {
+  if (!lost_.ok()) return lost_;
+  return socket_.send_later(encode(message));
+}
+
 Status StagerClient::send_now(const Message& message) {
   if (Status sent = send(message); !sent.ok()) return sent;
   heard_ns_ = monotonic_ns();
@@ -420,7 +427,8 @@ Result<std::uint64_t> StagerClient::name_file(const std::string& path,
     message.known = handling.known;
   }
   const std::uint64_t number = message.file;
-  if (Status sent = send(std::move(message)); !sent.ok()) return sent.error();
+  // What the rank hands over, or its giving the file up, follows.
+  if (Status kept = send_later(std::move(message)); !kept.ok()) return kept.error();
   return number;
 }
 
@@ -442,7 +450,11 @@ Status StagerClient::send_parcel() {
   if (Status brought = carrier_->bring(block, parcel_); !brought.ok()) {
     return lose(brought.error());
   }
-  return send(Parcel{block, parcel_.extents()});
+  ++filled_;
+  const Parcel parcel{block, parcel_.extents()};
+  // Each message that is sent alone wakes the stager.
+  const bool is_kept = !is_remote() && socket_.unsent_frames() < most_kept_messages;
+  return is_kept ? send_later(parcel) : send(parcel);
 }
 
 // Gets a block for up to `bytes` more bytes. Everything that is full has been sent before this rank
@@ -451,8 +463,9 @@ Status StagerClient::begin_block(std::int64_t bytes) {
   if (Status sent = send_parcel(); !sent.ok()) return sent;
   if (blocks_.empty()) {
     const std::int64_t wanted =
-        std::clamp<std::int64_t>(bytes / welcome_.block_bytes + 1, 1, most_blocks_together);
-    if (Status asked = send(Reserve{wanted}); !asked.ok()) return asked;
+        std::max({bytes / welcome_.block_bytes + 1, usual_ - filled_, filled_});
+    const Reserve question{std::min(wanted, most_blocks_together)};
+    if (Status asked = send(question); !asked.ok()) return asked;
     auto granted = answer<Granted>();
     if (!granted) return granted.error();
     blocks_ = std::move(granted.value().blocks);
@@ -485,6 +498,7 @@ Status StagerClient::hand_over() {
   if (handed_over_) return lost_;
   if (Status sent = send_parcel(); !sent.ok()) return sent;
   blocks_.clear();
+  usual_ = std::exchange(filled_, 0);
   if (Status asked = send(Flush{}); !asked.ok()) return asked;
   auto flushed = answer<Flushed>();
   if (!flushed) return flushed.error();

@@ -5,6 +5,10 @@
 // something; while it waits, it calls the function of set_waiting(). A wait fails if the stager
 // shows no sign of life for `deadline_seconds`. After a failure of the connection every function
 // returns the same error.
+//
+// Each wait is two changes of the processor, so a rank waits twice between two calls of
+// hand_over(): for all blocks that it is likely to fill, and for Flushed (ARCHITECTURE.md says
+// why). Blocks that it does not fill go back with the Flush.
 #pragma once
 
 #include <cstdint>
@@ -117,6 +121,8 @@ class StagerClient {
                                                   std::int64_t nanoseconds, bool moved);
 
   Status send(const Message& message, const storage::File* passed = nullptr);
+  // Sends a message together with the next one.
+  Status send_later(const Message& message);
   // Waits for the next message of one kind. Other answers that may come meanwhile are kept.
   template <typename Answer>
   Result<Answer> answer();
@@ -140,6 +146,8 @@ class StagerClient {
   std::vector<std::int64_t> blocks_;   // granted and not used yet
   std::optional<std::int64_t> block_;  // that is being filled
   ParcelWriter parcel_;
+  std::int64_t filled_ = 0;  // blocks, since the last hand_over()
+  std::int64_t usual_ = 0;   // blocks that were filled before the last hand_over()
   bool handed_over_ = true;  // nothing was sent since the last hand_over()
   // Answers that have arrived.
   std::optional<Challenge> challenge_;

@@ -109,11 +109,17 @@ TEST(KnownLayout, AnotherDescriptionIsLaidOutAnew) {
   ASSERT_TRUE(layout.lay_out(format, file, folder.path("a.h5")).ok());
   file.arrays[0].attributes[0].value = "km s-1";
   ASSERT_TRUE(layout.lay_out(format, file, folder.path("b.h5")).ok());
+  for (const double zero : {0.0, -0.0, 0.0}) {
+    file.arrays[0].attributes[1].value = std::vector<double>{zero};
+    file.groups[1].attributes[0].value = std::vector<double>{zero, 1.0};
+    ASSERT_TRUE(layout.lay_out(format, file, folder.path("zero.h5")).ok());
+  }
+  EXPECT_EQ(format.laid_out, 5) << "zero and minus zero are different bytes";
   file.arrays[1].shape = shape_of({11});
   file.arrays[0].shape = shape_of({6, 11});
   auto room = layout.lay_out(format, file, folder.path("c.h5"));
   ASSERT_TRUE(room.ok()) << room.error().text();
-  EXPECT_EQ(format.laid_out, 3);
+  EXPECT_EQ(format.laid_out, 6);
   EXPECT_EQ(room.value().map.arrays[1].description.shape, shape_of({11}));
   // Another format with the same description, which has neither groups nor chunks.
   file = {.arrays = {{.name = "x", .shape = shape_of({10})}}};
