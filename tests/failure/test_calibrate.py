@@ -58,7 +58,7 @@ def test_every_figure_is_measured_at_least_three_times(tmp_path: Path, ranks: in
     assert calibration.transfer_bytes == TRANSFER_BYTES
     assert calibration.memory_available_bytes is not None
     figures = [value for _, value in calibration if isinstance(value, Trials)]
-    assert len(figures) == 11
+    assert len(figures) == 12
     for figure in figures:
         assert len(figure.values) >= 3
         assert 0 < figure.low <= figure.median <= figure.high
@@ -74,6 +74,18 @@ def test_files_are_as_large_and_as_shared_as_asked(tmp_path: Path, shared: bool)
     assert calibration.bytes_per_rank == asked
     assert calibration.cached_bytes_per_rank in (TRANSFER_BYTES, asked)
     assert calibration.synced_once_bytes == asked
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_storage_is_measured_by_o_direct_for_runs_that_use_it(tmp_path: Path, shared: bool) -> None:
+    words = ("--direct", *(["--shared-file"] if shared else []))
+    whole = ("calibrate", "--transfer-bytes", "1m")
+    calibration = calibration_of(run(tmp_path, *SHORT, *words, workload=whole, ranks=3))
+    assert calibration.direct
+    assert calibration.transfer_bytes == 1 << 20
+    assert calibration.read_storage_bytes_per_second.low > 0
+    assert calibration.first_read_seconds is None
+    assert calibration.write_synced_once_bytes_per_second is None
 
 
 def test_the_ranks_of_a_shared_file_have_their_own_parts_of_it(tmp_path: Path) -> None:

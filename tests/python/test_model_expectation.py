@@ -175,6 +175,17 @@ def test_the_first_read_of_a_file_waits_while_the_system_reads_ahead() -> None:
     assert usual["read"].value == pytest.approx(BINS * 2e9)
 
 
+def test_a_direct_run_is_expected_by_a_calibration_of_its_own_kind() -> None:
+    """It has no sync, so that its fixed cost is that of a call."""
+    own = calibration(direct=True, call_seconds=trials(1e-12))
+    made = rates(make_plan(transfer_bytes=2 * MIB), calibration=own, direct=True)
+    assert made["write"].value == pytest.approx(1e9)
+    assert made["read"].value == pytest.approx(2e9)
+    other = rates(make_plan(), direct=True)
+    assert "O_DIRECT was not measured" in other["write"].how
+    assert not any("O_DIRECT was not measured" in rate.how for rate in made.values())
+
+
 def test_without_work_asynchronous_equals_synchronous() -> None:
     plan = make_plan(computations=0.0, phases=ALONE)
     free = calibration(barrier_seconds=trials(1e-12))

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "common/page.hpp"
 #include "measurement/environment.hpp"
 #include "workloads/probe/trials.hpp"
 
@@ -103,7 +104,7 @@ Status Calibration::find_piece() {
     if (next == piece) break;
     piece = next;
   }
-  piece_bytes_ = piece;
+  piece_bytes_ = request_.direct ? std::max(page_bytes, piece / page_bytes * page_bytes) : piece;
   return instrument_.provide_buffers(std::max(piece, room_.copy_bytes));
 }
 
@@ -137,7 +138,7 @@ Status Calibration::measure_all() {
     std::int64_t most;
     Trial trial;
   };
-  const Figure figures[] = {
+  const std::vector<Figure> of_memory = {
       {"memory_copy_one_rank_bytes_per_second", Shares::memory_copy_one_rank, most_copies,
        [this](std::int64_t n) { return memory_copy(1, n); }},
       {"memory_copy_bytes_per_second", Shares::memory_copy, most_copies,
@@ -152,18 +153,8 @@ Status Calibration::measure_all() {
          cached_bytes_ = file_.bytes();
          return rate;
        }},
-      {"write_storage_bytes_per_second", Shares::write_storage, pieces,
-       [this](std::int64_t n) { return file_.write(n, piece_bytes_, Durability::full); }},
-      {"write_synced_once_bytes_per_second", Shares::write_synced_once, once_pieces,
-       [this, once_bytes](std::int64_t n) {
-         auto rate = file_.write_synced_once(n, once_bytes);
-         synced_once_bytes_ = file_.bytes();
-         return rate;
-       }},
-      {"read_storage_bytes_per_second", Shares::read_storage, pieces,
-       [this](std::int64_t n) { return file_.read_dropped_pages(n, piece_bytes_); }},
-      {"first_read_seconds", Shares::first_read, 1,
-       [this](std::int64_t) { return file_.first_read(piece_bytes_); }},
+  };
+  const std::vector<Figure> of_calls = {
       {"fsync_seconds", Shares::fsync, 1, [this](std::int64_t) { return file_.fsync(); }},
       {"call_seconds", Shares::call, most_rounds,
        [this](std::int64_t n) { return file_.call(n * calls_at_once); }},
@@ -181,9 +172,32 @@ Status Calibration::measure_all() {
          return static_cast<double>(n * operations_at_once) / seconds.value();
        }},
   };
-  for (const Figure& figure : figures) {
-    if (Status status = measure(figure.name, figure.share, figure.most, figure.trial); !status) {
-      return status;
+  const std::vector<Figure> by_page_cache = {
+      {"write_storage_bytes_per_second", Shares::write_storage, pieces,
+       [this](std::int64_t n) { return file_.write(n, piece_bytes_, Durability::full); }},
+      {"write_synced_once_bytes_per_second", Shares::write_synced_once, once_pieces,
+       [this, once_bytes](std::int64_t n) {
+         auto rate = file_.write_synced_once(n, once_bytes);
+         synced_once_bytes_ = file_.bytes();
+         return rate;
+       }},
+      {"read_storage_bytes_per_second", Shares::read_storage, pieces,
+       [this](std::int64_t n) { return file_.read_dropped_pages(n, piece_bytes_); }},
+      {"first_read_seconds", Shares::first_read, 1,
+       [this](std::int64_t) { return file_.first_read(piece_bytes_); }},
+  };
+  const std::vector<Figure> by_direct = {
+      {"write_storage_bytes_per_second", Shares::write_storage, pieces,
+       [this](std::int64_t n) { return file_.write_direct(n, piece_bytes_); }},
+      {"read_storage_bytes_per_second", Shares::read_storage, pieces,
+       [this](std::int64_t n) { return file_.read_direct(n, piece_bytes_); }},
+  };
+  const std::vector<Figure>& of_storage = request_.direct ? by_direct : by_page_cache;
+  for (const std::vector<Figure>* const part : {&of_memory, &of_storage, &of_calls}) {
+    for (const Figure& figure : *part) {
+      if (Status status = measure(figure.name, figure.share, figure.most, figure.trial); !status) {
+        return status;
+      }
     }
   }
   return {};
@@ -202,6 +216,7 @@ ordered_json Calibration::result() const {
   result["memory_available_bytes"] = room_.memory_available;
   result["transfer_bytes"] = piece_bytes_;
   result["shared_file"] = request_.shared_file;
+  result["direct"] = request_.direct;
   result["bytes_per_rank"] = room_.file_bytes;
   result["cached_bytes_per_rank"] = cached_bytes_;
   result["synced_once_bytes"] = synced_once_bytes_;

@@ -30,6 +30,7 @@ struct CalibrationRequest {
   std::int64_t transfer_bytes = 0;
   std::int64_t bytes_per_rank = 0;  // of one rank in its file
   bool shared_file = false;
+  bool direct = false;  // storage by O_DIRECT
   double seconds = 0;
   double deadline_seconds = 0;
   storage::Striping striping = {};  // of the test files

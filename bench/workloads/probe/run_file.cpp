@@ -24,6 +24,19 @@ Status RunFile::make_new_file() {
   return meeting_.meet(std::move(made));
 }
 
+// The file needs a page for the attempt; the pieces replace it.
+Status RunFile::open_direct() {
+  std::byte* const page = instrument_.buffer(0);
+  Times times;
+  Status status = file_.move({.direction = Direction::write},
+                             {.begin = 0, .bytes = page_bytes, .count = 1}, page, &times);
+  if (!status) return status;
+  const auto opened = file_.open_direct(page);
+  if (!opened) return opened.error();
+  if (opened.value()) return {};
+  return Error{ErrorCode::unsupported, "O_DIRECT is not possible on this file system", place_.path};
+}
+
 Result<std::int64_t> RunFile::move_pieces(std::int64_t pieces, std::int64_t piece_bytes,
                                           Pattern pattern, Durability last) {
   // Between two meetings ranks move small pieces one after the other, as a run does: a meeting
@@ -83,6 +96,26 @@ Result<double> RunFile::write(std::int64_t pieces, std::int64_t piece_bytes,
                               Durability durability) {
   return rate_of_rounds(pieces, pieces_per_file(piece_bytes), piece_bytes, [&](std::int64_t n) {
     return write_new_file(n, piece_bytes, durability, durability);
+  });
+}
+
+Result<double> RunFile::write_direct(std::int64_t pieces, std::int64_t piece_bytes) {
+  const auto write_one = [&](std::int64_t n) -> Result<std::int64_t> {
+    Status status = make_new_file();
+    if (status) status = meeting_.meet(open_direct());
+    if (!status) return status.error();
+    ++generation_;
+    written_ = n * piece_bytes;
+    return move_pieces(n, piece_bytes, {.direction = Direction::write, .direct = true},
+                       Durability::none);
+  };
+  return rate_of_rounds(pieces, pieces_per_file(piece_bytes), piece_bytes, write_one);
+}
+
+Result<double> RunFile::read_direct(std::int64_t pieces, std::int64_t piece_bytes) {
+  return rate_of_rounds(pieces, written_ / piece_bytes, piece_bytes, [&](std::int64_t n) {
+    return move_pieces(n, piece_bytes, {.direction = Direction::read, .direct = true},
+                       Durability::none);
   });
 }
 

@@ -50,6 +50,9 @@ class RunFile {
   // a file does not count.
   Result<double> write(std::int64_t pieces, std::int64_t piece_bytes,
                        storage::Durability durability);
+  // Returns the bytes per second of that with O_DIRECT and without a sync. Fails if the file system
+  // rejects O_DIRECT.
+  Result<double> write_direct(std::int64_t pieces, std::int64_t piece_bytes);
   // Returns the bytes per second of writing with one full sync of each whole file after its last
   // piece.
   Result<double> write_synced_once(std::int64_t pieces, std::int64_t piece_bytes);
@@ -59,6 +62,9 @@ class RunFile {
   // Returns the bytes per second of reading the file that was written last, after its pages were
   // dropped from the cache: again and again for more pieces than it has.
   Result<double> read_dropped_pages(std::int64_t pieces, std::int64_t piece_bytes);
+  // Returns the bytes per second of reading the file that write_direct() wrote last with O_DIRECT:
+  // again and again for more pieces than it has.
+  Result<double> read_direct(std::int64_t pieces, std::int64_t piece_bytes);
   // Returns the seconds of the first read of the file that was written last, after its pages were
   // dropped from the cache. Systems read ahead of it, so it can take longer than those after it.
   Result<double> first_read(std::int64_t piece_bytes);
@@ -80,6 +86,7 @@ class RunFile {
                                    storage::Durability last);
   Result<std::int64_t> write_new_file(std::int64_t pieces, std::int64_t piece_bytes,
                                       storage::Durability durability, storage::Durability last);
+  Status open_direct();
   // Returns where this rank's part of the file begins.
   [[nodiscard]] std::int64_t part_begin() const;
   Status make_new_file();

@@ -38,7 +38,7 @@ from weir.bench.without_content import has_run_without_content, run_without_cont
 from weir.campaign.levels import number_in
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
-from weir.model.flow_of_plan import is_dropped, messages_of
+from weir.model.flow_of_plan import flag, is_dropped, messages_of
 from weir.monitor.beside import Beside, deliver
 from weir.placement.following import Expected, Following
 from weir.platform.files import FOLDER, known_here
@@ -66,6 +66,8 @@ CALIBRATION_FILES = {False: CALIBRATION_FILE, True: SHARED_CALIBRATION_FILE}
 LEAST_BYTES_PER_RANK = 8
 MOST_BYTES_PER_RANK = 2**30
 """The calibration has no time for more; runs with larger files share it in a campaign."""
+DIRECT_BYTES = 4096
+"""O_DIRECT is calibrated in multiples of these bytes, which is the largest sector of devices."""
 DEFAULT_TIMEOUT_SECONDS = 3600.0
 STAGER_MEMORY = "WEIR_STAGER_MEMORY"
 
@@ -200,6 +202,7 @@ class CalibratedFor(NamedTuple):
     """One entry for the configurations that share files, and one for those that do not."""
     ways: tuple[tuple[str, ...], ...]
     """The ways of writing files or messages whose time beside their bytes is measured."""
+    direct: bool = False
 
 
 def calibrated_for(planned: PlannedJob) -> CalibratedFor:
@@ -216,6 +219,7 @@ def calibrated_for(planned: PlannedJob) -> CalibratedFor:
         planned.transfer_bytes,
         tuple(sorted(limited.items())),
         ways_of(planned),
+        _is_direct(planned),
     )
 
 
@@ -255,7 +259,7 @@ def _calibrate(
     arguments = ["calibrate", "--directory", planned.directory]
     arguments += ["--transfer-bytes", str(planned.transfer_bytes), "--output", str(file)]
     arguments += ["--bytes-per-rank", str(moved), *(["--shared-file"] if shared else [])]
-    arguments += planned.striping
+    arguments += [*(["--direct"] if _is_direct(planned) else []), *planned.striping]
     said = StandardError(on_progress=lambda _: None, on_line=tell)
     ending = run_child(
         job.command(arguments),
@@ -272,6 +276,13 @@ def _calibrate(
         return load_calibration(file)
     except ResultError as error:
         raise BenchError(f"the calibration wrote no usable result: {error}") from None
+
+
+def _is_direct(planned: PlannedJob) -> bool:
+    """Returns whether all configurations use O_DIRECT, in pieces that every device takes."""
+    return planned.transfer_bytes % DIRECT_BYTES == 0 and all(
+        flag(one.parameters, "direct", default=False) for one in planned.configurations
+    )
 
 
 def expectations(

@@ -173,7 +173,7 @@ def _written(file: Path) -> float:
 
 def _path_of(one: Calibration) -> tuple[object, ...]:
     directory = Path(one.directory)
-    moved = (one.transfer_bytes, one.shared_file, one.bytes_per_rank)
+    moved = (one.transfer_bytes, one.shared_file, one.direct, one.bytes_per_rank)
     return (directory, one.file_system, one.ranks, one.hosts, *moved)
 
 

@@ -91,10 +91,10 @@ def platform_of_calibration(calibration: Calibration) -> Platform:
                 "storage read",
                 "target",
                 "read",
-                ["dropped", "direct"],
+                ["direct"] if calibration.direct else ["dropped", "direct"],
                 calibration.read_storage_bytes_per_second,
                 call,
-                "read after dropping the pages",
+                "O_DIRECT read" if calibration.direct else "read after dropping the pages",
             ),
         ],
         latencies_seconds={
@@ -165,6 +165,9 @@ def _first_read(calibration: Calibration) -> dict[str, Quantity]:
 def _storage_write(calibration: Calibration) -> PlatformStage:
     sync = calibration.fsync_seconds.median
     each = calibration.write_storage_bytes_per_second
+    if calibration.direct:
+        call, how = calibration.call_seconds.median, "O_DIRECT write of a new file"
+        return _stage(calibration, "storage write", "target", "write", ["direct"], each, call, how)
     once, alone = calibration.write_synced_once_bytes_per_second, calibration.synced_once_bytes
     if once is None or not alone or once.median <= 0:
         return _stage(

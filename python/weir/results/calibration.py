@@ -54,6 +54,9 @@ class Calibration(Record):
     shared_file: bool = Field(
         default=False, description="whether all ranks moved their parts of one file"
     )
+    direct: bool = Field(
+        default=False, description="whether storage was measured by O_DIRECT, and without syncs"
+    )
     bytes_per_rank: int | None = Field(
         default=None, description="bytes of one rank in a file, as asked or as there was room"
     )
