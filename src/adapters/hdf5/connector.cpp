@@ -3,8 +3,9 @@
 // HDF5_VOL_CONNECTOR=weir, and is not changed.
 //
 // Collective writes and reads of contiguous datasets are moved by Weir, all datasets of one call as
-// one request (dataset_call.hpp). The ranks decide for each call together. What is not taken over
-// goes to the native connector with its own arguments.
+// one request, and so are those of a dataset in chunks without filters (dataset_call.hpp). The
+// ranks decide for each call together. What is not taken over goes to the native connector with its
+// own arguments.
 //
 // Two libraries do not write a file at the same time: the MPI library may write what lies between
 // the bytes of a call back as it was before, in raw data and, with collective metadata, in that,
@@ -104,6 +105,14 @@ herr_t read_datasets(std::size_t count, void* datasets[], hid_t memory_types[],
               });
 }
 
+// HDF5 refreshes a dataset by opening another object in its place.
+herr_t change_dataset(void* dataset, H5VL_dataset_specific_args_t* what, hid_t transfer,
+                      void** request) {
+  if (what->op_type == H5VL_DATASET_SET_EXTENT) forget_extents();
+  if (what->op_type == H5VL_DATASET_REFRESH) forget_dataset(dataset);
+  return native().dataset_cls.specific(dataset, what, transfer, request);
+}
+
 herr_t close_dataset(void* dataset, hid_t transfer, void** request) {
   forget_dataset(dataset);
   return native().dataset_cls.close(dataset, transfer, request);
@@ -167,6 +176,7 @@ const H5VL_class_t* class_of_connector() {
   own_class.terminate = end_connector;
   own_class.dataset_cls.write = write_datasets;
   own_class.dataset_cls.read = read_datasets;
+  own_class.dataset_cls.specific = change_dataset;
   own_class.dataset_cls.close = close_dataset;
   own_class.file_cls.create = create_file;
   own_class.file_cls.open = open_file;

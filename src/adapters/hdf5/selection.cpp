@@ -104,6 +104,34 @@ std::optional<Datatype> listed_bytes(hid_t space, std::int64_t element_bytes) {
 
 }  // namespace
 
+std::optional<Section> selected_section(hid_t space) {
+  Section section;
+  section.stride.fill(1);
+  const H5S_sel_type kind = H5Sget_select_type(space);
+  if (H5Sget_select_npoints(space) == 0) return section;
+  if (kind == H5S_SEL_ALL) {
+    const int dimensions = H5Sget_simple_extent_dims(space, section.count.data(), nullptr);
+    return dimensions > 0 ? std::optional(section) : std::nullopt;
+  }
+  Slab slab;
+  if (kind != H5S_SEL_HYPERSLABS || H5Sis_regular_hyperslab(space) <= 0 ||
+      !find_slab(space, slab)) {
+    return std::nullopt;
+  }
+  section.start = slab.first;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(slab.dimensions); ++d) {
+    if (slab.count[d] == 1 || slab.stride[d] == slab.block[d]) {
+      section.count[d] = slab.count[d] * slab.block[d];
+    } else if (slab.block[d] == 1) {
+      section.count[d] = slab.count[d];
+      section.stride[d] = slab.stride[d];
+    } else {
+      return std::nullopt;
+    }
+  }
+  return section;
+}
+
 std::optional<Datatype> selected_bytes(hid_t space, std::int64_t element_bytes) {
   const H5S_sel_type kind = H5Sget_select_type(space);
   if (kind == H5S_SEL_ALL) {
