@@ -6,7 +6,8 @@
 //   datasets FILE CALL FAULT
 //                          a call while the storage has this fault (tests/failure/faulty_io.c), and
 //                          again without it. CALL is write, chunks (a write of a dataset in
-//                          chunks), pieces (one of a block on each rank), H5Fflush or H5Fclose.
+//                          chunks), pieces (one of a block on each rank), alone (that,
+//                          independent), H5Fflush or H5Fclose.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,9 +160,6 @@ static void particular_calls(void) {
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
   const hid_t dataset = created("particular", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);
   struct Part part = {dataset, 8, all_columns(rank), H5S_BLOCK, NULL, 0};
-  move(1, &part, 1, H5T_NATIVE_INT, independent, 0);
-  MPI_Barrier(MPI_COMM_WORLD);
-  move(0, &part, 1, H5T_NATIVE_INT, independent, 0);
   // An element that is as long, and of another type on one rank.
   move(1, &part, 1, rank == 0 ? H5T_NATIVE_UINT : H5T_NATIVE_INT, collective, 0);
   const hid_t transformed = H5Pcopy(collective);
@@ -200,6 +198,79 @@ static void particular_calls(void) {
   check(H5Fclose(again) >= 0, "H5Fclose of another id");
   H5Sclose(part.in_file);
   H5Dclose(dataset);
+}
+
+// Each rank by itself writes as rank `rank`, and reads as the next one.
+static void alone(hid_t dataset, int number, hid_t (*of)(int), hid_t in_memory, int is_taken) {
+  for (int writing = 1; writing >= 0; --writing) {
+    struct Part part = {dataset,   number, of(writing ? rank : (rank + 1) % ranks),
+                        in_memory, NULL,   0};
+    move(writing, &part, 1, H5T_NATIVE_INT, independent, is_taken);
+    MPI_Barrier(MPI_COMM_WORLD);
+    H5Sclose(part.in_file);
+  }
+}
+
+static void independent_calls(void) {
+  const hsize_t wide[] = {20, 64 * (hsize_t)ranks}, hundred[] = {100}, line[] = {333};
+  hid_t dataset = created("alone", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);
+  alone(dataset, 15, all_columns, H5S_BLOCK, 1);
+  alone(dataset, 15, all_unions, H5S_ALL, 1);
+  alone(dataset, 15, moved_box, H5S_BLOCK, 1);
+  // No rank waits for another one.
+  if (rank != 0) MPI_Barrier(MPI_COMM_WORLD);
+  struct Part part = {dataset, 16, all_columns(rank), H5S_BLOCK, NULL, 0};
+  move(1, &part, 1, H5T_NATIVE_INT, independent, 1);
+  if (rank == 0) MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  // What each has written, all see, and the other way round.
+  move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  part.number = 17;
+  move(1, &part, 1, H5T_NATIVE_INT, collective, 1);
+  move(0, &part, 1, H5T_NATIVE_INT, independent, 1);
+  H5Fset_mpi_atomicity(file, 1);
+  move(1, &part, 1, H5T_NATIVE_INT, independent, 0);
+  H5Fset_mpi_atomicity(file, 0);
+  const hid_t transformed = H5Pcopy(independent);
+  H5Pset_data_transform(transformed, "x*1");
+  move(1, &part, 1, H5T_NATIVE_INT, transformed, 0);
+  H5Pclose(transformed);
+  H5Sclose(part.in_file);
+  // Several datasets in one call.
+  struct Part parts[2] = {{dataset, 18, all_columns(rank), H5S_BLOCK, NULL, 0},
+                          {created("alone, too", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT), 19,
+                           all_unions(rank), H5S_ALL, NULL, 0}};
+  for (int writing = 1; writing >= 0; --writing) {
+    move(writing, parts, 2, H5T_NATIVE_INT, independent, 1);
+  }
+  for (int i = 0; i < 2; ++i) {
+    H5Sclose(parts[i].in_file);
+    H5Dclose(parts[i].dataset);
+  }
+  dataset = created("first alone", H5T_NATIVE_INT, 1, line, H5P_DEFAULT);
+  alone(dataset, 20, of_first, H5S_ALL, 1);
+  H5Dclose(dataset);
+  dataset = created("points alone", H5T_NATIVE_INT, 1, hundred, H5P_DEFAULT);
+  alone(dataset, 21, points_up, H5S_BLOCK, 1);
+  alone(dataset, 21, points_down, H5S_BLOCK, 0);
+  H5Dclose(dataset);
+}
+
+// The file ends before a dataset of which nothing was written.
+static void unwritten_dataset(void) {
+  enum { elements = 1 << 18 };
+  const hsize_t size[] = {elements}, first[] = {elements - 10}, ten[] = {10};
+  const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+  const hid_t dataset = created("unwritten", H5T_NATIVE_INT, 1, size, creation);
+  const hid_t in_file = slab(1, size, first, NULL, ten, NULL);
+  int found[10] = {1};
+  check(H5Dread(dataset, H5T_NATIVE_INT, H5S_BLOCK, in_file, independent, found) >= 0, "a read");
+  ++passed[1];
+  check(found[0] == 0, "what is behind the end of the file is zero");
+  H5Sclose(in_file);
+  H5Dclose(dataset);
+  H5Pclose(creation);
 }
 
 static void calls_of_several(hid_t chunked) {
@@ -326,13 +397,14 @@ static void refused_calls(void) {
 static herr_t called(const char* call, const struct Part* part) {
   if (strcmp(call, "H5Fflush") == 0) return H5Fflush(file, H5F_SCOPE_GLOBAL);
   if (strcmp(call, "H5Fclose") == 0) return H5Fclose(file);
-  return H5Dwrite(part->dataset, H5T_NATIVE_INT, H5S_BLOCK, part->in_file, collective,
-                  part->memory);
+  return H5Dwrite(part->dataset, H5T_NATIVE_INT, H5S_BLOCK, part->in_file,
+                  strcmp(call, "alone") == 0 ? independent : collective, part->memory);
 }
 
 // What was written before the fault, or again after it, is in the file.
 static void call_twice(const char* path, const char* call, const char* fault) {
-  const int closes = strcmp(call, "H5Fclose") == 0, own = strcmp(call, "pieces") == 0;
+  const int closes = strcmp(call, "H5Fclose") == 0,
+            own = strcmp(call, "pieces") == 0 || strcmp(call, "alone") == 0;
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks}, rows[] = {5 * (hsize_t)ranks, 40};
   const hsize_t chunk[] = {7, 50};
   const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
@@ -382,6 +454,8 @@ int main(int count, char** words) {
   }
   single_calls(chunked);
   particular_calls();
+  independent_calls();
+  unwritten_dataset();
   calls_of_several(chunked);
   stored_type();
   calls_with_events();

@@ -170,10 +170,11 @@ mpiio::Handle handle_of_byte() {
 }
 
 // What is moved from or to memory; nothing if `datatype` is null.
-mpiio::Transfer transfer_of(const DatasetCall& call, const Datatype* datatype, std::byte* memory) {
+mpiio::Transfer transfer_of(const DatasetCall& call, mpiio::Way way, const Datatype* datatype,
+                            std::byte* memory) {
   return {
       .writing = call.writing,
-      .way = mpiio::Way::collective,
+      .way = way,
       .from = mpiio::From::offset,
       .offset = 0,
       .memory = memory,
@@ -219,17 +220,21 @@ mpiio::Moved move_chunked(OpenFile& file, const DatasetCall& call, const KnownDa
   return take_over().move_in_chunks(
       file.taken, dataset.chunks.get(),
       {part.section.start.data(), part.section.count.data(), part.section.stride.data()},
-      transfer_of(call, datatype, static_cast<std::byte*>(call.memory[0])), own);
+      transfer_of(call, mpiio::Way::collective, datatype, static_cast<std::byte*>(call.memory[0])),
+      own);
 }
 
 }  // namespace
 
 // What H5Pset_dxpl_mpio_collective_opt() sets has no function that gets it.
-bool is_collective(hid_t transfer) {
+std::optional<mpiio::Way> way_of(hid_t transfer) {
   H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
   H5FD_mpio_collective_opt_t how = H5FD_MPIO_COLLECTIVE_IO;
-  return H5Pget_dxpl_mpio(transfer, &mode) >= 0 && mode == H5FD_MPIO_COLLECTIVE &&
-         H5Pget(transfer, collective_option, &how) >= 0 && how == H5FD_MPIO_COLLECTIVE_IO;
+  if (H5Pget_dxpl_mpio(transfer, &mode) < 0 || H5Pget(transfer, collective_option, &how) < 0) {
+    return std::nullopt;
+  }
+  if (mode == H5FD_MPIO_INDEPENDENT) return mpiio::Way::independent;
+  return how == H5FD_MPIO_COLLECTIVE_IO ? std::optional(mpiio::Way::collective) : std::nullopt;
 }
 
 std::int64_t bytes_of(const DatasetCall& call) {
@@ -250,9 +255,12 @@ std::int64_t bytes_of(const DatasetCall& call) {
 }
 
 // Whatever a rank finds, it calls move_in_view(): the others wait for it there.
-mpiio::Moved move_datasets(OpenFile& file, const DatasetCall& call) {
+mpiio::Moved move_datasets(OpenFile& file, const DatasetCall& call, mpiio::Way way) {
   const KnownDataset& first = known_dataset(call.datasets[0], call.transfer);
-  if (call.count == 1 && !first.chunk.empty()) return move_chunked(file, call, first);
+  if (call.count == 1 && !first.chunk.empty()) {
+    if (way == mpiio::Way::independent) return {Reason::not_collective};
+    return move_chunked(file, call, first);
+  }
   std::vector<Part> parts;
   std::optional<Shown> all;
   Reason own = Reason::taken;
@@ -270,7 +278,7 @@ mpiio::Moved move_datasets(OpenFile& file, const DatasetCall& call) {
                             "native"};
   return take_over().move_in_view(
       file.taken, view,
-      transfer_of(call, all ? &all->in_memory : nullptr, all ? all->memory : nullptr), own);
+      transfer_of(call, way, all ? &all->in_memory : nullptr, all ? all->memory : nullptr), own);
 }
 
 }  // namespace weir::hdf5

@@ -106,8 +106,8 @@ struct TakeOver {
   // error class on all ranks. Or does nothing of that; of a collective call with the same reason on
   // all ranks.
   Moved (*move)(TakenFile* file, const Transfer& transfer);
-  // Does so for a collective call with a view of its own, which later calls do not have. `own` is
-  // the reason for which this rank has the call passed on, or Reason::taken.
+  // Does so for a call with a view of its own, which later calls do not have; it is collective or
+  // independent. `own` is the reason for which this rank has the call passed on, or Reason::taken.
   Moved (*move_in_view)(TakenFile* file, const SetView& view, const Transfer& transfer, Reason own);
   // Does so for a collective call that moves a section of an array in chunks, which is the same
   // array on all ranks, and is in the file. `chunks` may be null if there is a reason.
@@ -149,7 +149,7 @@ struct TakeOver {
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 7;
+inline constexpr std::int64_t take_over_version = 8;
 
 }  // namespace weir::mpiio
 

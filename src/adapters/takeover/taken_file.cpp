@@ -264,14 +264,15 @@ Moved TakenFile::move(const Transfer& transfer) {
   const bool is_agreed = transfer.way == Way::collective || transfer.way == Way::split;
   if (is_agreed && !is_of_taking_threads()) return {Reason::threads};
   if (transfer.from != From::shared_pointer) {
-    return is_agreed ? move_together(transfer) : move_alone(transfer);
+    return is_agreed ? move_together(transfer) : move_alone(transfer, Short::is_told);
   }
   return is_agreed ? move_ordered(transfer) : Moved{Reason::shared_pointer};
 }
 
-// The ranks tell each other their reasons as they tell their patterns.
+// The ranks tell each other their reasons as they tell their patterns, if they move together.
 Moved TakenFile::move_in_view(const SetView& view, const Transfer& transfer, Reason own) {
-  if (!is_of_taking_threads()) return {Reason::threads};
+  const bool is_agreed = transfer.way == Way::collective;
+  if (is_agreed && !is_of_taking_threads()) return {Reason::threads};
   unserved_ = own;
   try {
     if (own == Reason::taken) {
@@ -281,7 +282,7 @@ Moved TakenFile::move_in_view(const SetView& view, const Transfer& transfer, Rea
   } catch (const std::exception&) {  // no memory
     unserved_ = Reason::memory;
   }
-  return move_together(transfer);
+  return is_agreed ? move_together(transfer) : move_alone(transfer, Short::is_passed_on);
 }
 
 int TakenFile::sync() const {
@@ -315,12 +316,15 @@ Moved TakenFile::move_ordered(const Transfer& transfer) {
   return moved;
 }
 
-Moved TakenFile::move_alone(const Transfer& transfer) const {
+Moved TakenFile::move_alone(const Transfer& transfer, Short read) const {
   const auto datatype = from_handle<MPI_Datatype>(transfer.datatype);
   Part part;
   part.reason = find_own(transfer, datatype, part);
   if (part.reason != Reason::taken) return {part.reason};
   const auto moved = move_own(transfer, datatype, part);
+  if (read == Short::is_passed_on && moved && moved.value() < part.bytes) {
+    return {Reason::past_end};
+  }
   int result = moved ? MPI_SUCCESS : class_of(moved.error().system_error);
   if (result == MPI_SUCCESS && transfer.way == Way::nonblocking) {
     result =

@@ -58,8 +58,9 @@ struct TakenFile {
   void set_atomicity(int result, bool is_atomic);
   // Collective if the call is, unless that is nonblocking.
   Moved move(const Transfer& transfer);
-  // Collective. Moves what the ranks see in views that only this call has, unless a rank has a
-  // reason of its `own` to pass it on. A file has calls of this kind alone, and no set_view().
+  // Collective if the call is. Moves what the ranks, or this one, see in views that only this call
+  // has, unless a rank has a reason of its `own` to pass it on. A file has calls of this kind
+  // alone, from one thread at a time, and no set_view().
   Moved move_in_view(const SetView& view, const Transfer& transfer, Reason own);
   // Collective. Moves a section of an array in chunks, which a file of this kind alone has, too.
   // `chunks` is null if the rank has a reason of its own.
@@ -95,8 +96,11 @@ struct TakenFile {
   Moved move_together(const Transfer& transfer);
   // Moves the parts of all ranks from the shared file pointer on, in the order of the ranks.
   Moved move_ordered(const Transfer& transfer);
+  // What becomes of a read that finds the end of the file: its status tells it, or the MPI library
+  // carries it out.
+  enum class Short : std::uint8_t { is_told, is_passed_on };
   // Moves the part of this rank.
-  Moved move_alone(const Transfer& transfer) const;
+  Moved move_alone(const Transfer& transfer, Short read) const;
   [[nodiscard]] Reason find_own(const Transfer& transfer, MPI_Datatype datatype, Part& part) const;
   // Returns how many bytes were moved.
   Result<std::int64_t> move_own(const Transfer& transfer, MPI_Datatype datatype,
