@@ -1,11 +1,9 @@
 #include "adapters/takeover/taken_file.hpp"
 
 #include <fmt/format.h>
-#include <sys/types.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <exception>
@@ -16,8 +14,10 @@
 #include "adapters/takeover/datatype_pattern.hpp"
 #include "adapters/takeover/handles.hpp"
 #include "adapters/takeover/joint_request.hpp"
+#include "adapters/takeover/opened_again.hpp"
 #include "adapters/takeover/own_transfer.hpp"
 #include "adapters/takeover/part_vote.hpp"
+#include "adapters/takeover/refused.hpp"
 #include "adapters/takeover/stored_chunks.hpp"
 #include "adapters/takeover/taking_thread.hpp"
 #include "aggregation/agreement.hpp"
@@ -39,24 +39,6 @@ constexpr std::int64_t few_patterns = 8;
 constexpr std::int64_t worth_an_exchange = 32 << 10;
 // Memory with holes is packed so many bytes at a time, and at least one element.
 constexpr std::int64_t packed_at_once = std::int64_t{4} << 20;
-constexpr bool is_regular(mode_t mode) { return (mode & 0170000U) == 0100000U; }
-
-// Opens the file again, as the MPI library has opened it. A file that the program only writes is
-// open for reading, too, if the system permits it: rows are then written together
-// (system/scattered_write.hpp).
-std::optional<storage::File> opened_again(const Opening& opening) {
-  if (opening.result != MPI_SUCCESS) return std::nullopt;
-  const bool only_writes = (opening.mode & MPI_MODE_WRONLY) != 0;
-  const bool writes = only_writes || (opening.mode & MPI_MODE_RDWR) != 0;
-  auto file = storage::File::open(opening.path, {.write = writes});
-  if (!file && only_writes) {
-    file = storage::File::open(opening.path, {.read = false, .write = true});
-  }
-  if (!file) return std::nullopt;
-  const auto facts = storage::facts_of(fmt::format("/proc/self/fd/{}", file.value().descriptor()));
-  if (!facts || !is_regular(facts.value().mode)) return std::nullopt;
-  return std::move(file).value();
-}
 
 // MPI has refused to copy bytes between the program's memory and a buffer.
 Error packing_failed() { return Error(ErrorCode::io, "MPI_Pack or MPI_Unpack failed"); }
@@ -74,41 +56,13 @@ std::byte* block_of(const Transfer& transfer, MPI_Datatype datatype) {
   return static_cast<std::byte*>(transfer.memory) + all->offset();
 }
 
-// The error class of MPI for an errno value of a write or read.
-int class_of(int system_error) {
-  switch (system_error) {
-    case ENOSPC:
-      return MPI_ERR_NO_SPACE;
-    case EDQUOT:
-      return MPI_ERR_QUOTA;
-    case EROFS:
-      return MPI_ERR_READ_ONLY;
-    case EACCES:
-    case EPERM:
-      return MPI_ERR_ACCESS;
-    default:
-      return MPI_ERR_IO;
-  }
-}
-
-// What a call that failed in Weir becomes; the error is equal on all ranks. If the storage refused
-// the bytes, the call fails: Open MPI 4.1.4 returns success on all ranks for some of the writes of
-// which the storage has refused a part. All else may succeed in the MPI library.
-Moved outcome_of(const Error& error) {
-  if (error.code == ErrorCode::invalid_argument) return {Reason::overlap};
-  const bool is_transfer = error.operation == "write" || error.operation == "read";
-  const bool is_refused = error.code == ErrorCode::io && is_transfer && error.system_error != 0;
-  if (!is_refused) return {Reason::failed};
-  return {Reason::taken, class_of(error.system_error)};
-}
-
 }  // namespace
 
 std::unique_ptr<TakenFile> TakenFile::open(const Opening& opening, bool threads, Reason& reason) {
   reason = Reason::not_opened;
   RankGroup* const group = RankGroup::of(from_handle<MPI_Comm>(opening.communicator));
   if (group == nullptr) return nullptr;
-  auto own = opened_again(opening);
+  auto own = takeover::opened_again(opening);
   Reason found = own ? Reason::taken : Reason::not_opened;
   if (own && !opening.has_room) found = Reason::no_room;
   if ((opening.mode & MPI_MODE_SEQUENTIAL) != 0) found = Reason::sequential;
@@ -143,7 +97,7 @@ int TakenFile::close() {
   }
   const Status own = own_.close();
   if (closed.ok()) closed = own;
-  const int result = closed.ok() ? MPI_SUCCESS : class_of(closed.error().system_error);
+  const int result = closed.ok() ? MPI_SUCCESS : takeover::class_of(closed.error());
   const int greatest = voters().greatest(result, MPI_ERR_LASTCODE);
   if (votes_ != nullptr) votes_->free();
   if (greatest != MPI_SUCCESS) PMPI_File_call_errhandler(file_, greatest);
@@ -287,7 +241,7 @@ Moved TakenFile::move_in_view(const SetView& view, const Transfer& transfer, Rea
 
 int TakenFile::sync() const {
   const Status synced = own_.sync();
-  return synced.ok() ? MPI_SUCCESS : class_of(synced.error().system_error);
+  return synced.ok() ? MPI_SUCCESS : takeover::class_of(synced.error());
 }
 
 // The MPI library's shared file pointer is the only one. Each rank reads it when all have come, and
@@ -325,7 +279,7 @@ Moved TakenFile::move_alone(const Transfer& transfer, Short read) const {
   if (read == Short::is_passed_on && moved && moved.value() < part.bytes) {
     return {Reason::past_end};
   }
-  int result = moved ? MPI_SUCCESS : class_of(moved.error().system_error);
+  int result = moved ? MPI_SUCCESS : takeover::class_of(moved.error());
   if (result == MPI_SUCCESS && transfer.way == Way::nonblocking) {
     result =
         takeover::make_completed_request(moved.value(), static_cast<MPI_Request*>(transfer.last));
@@ -448,7 +402,7 @@ Moved TakenFile::move_in_chunks(const StoredChunks* chunks, const ChunkedSection
         file->chunked(chunks->fingerprint(), chunks->type(), chunks->extents());
     const Status done = move_section(array, transfer.writing ? Direction::write : Direction::read,
                                      *section, part.memory);
-    if (!done.ok()) moved = outcome_of(done.error());
+    if (!done.ok()) moved = takeover::outcome_of(done.error());
   }
   end(transfer, part, moved);
   return moved;
@@ -499,7 +453,7 @@ Moved TakenFile::move_whole(bool writing, const Part& part) const {
   if (part.bytes == 0) return {};
   const auto moved = move_range(writing, part.first, part.bytes, part.memory);
   if (moved && moved.value() == part.bytes) return {};
-  return {Reason::taken, moved ? MPI_ERR_IO : class_of(moved.error().system_error)};
+  return {Reason::taken, moved ? MPI_ERR_IO : takeover::class_of(moved.error())};
 }
 
 void TakenFile::finish(const Transfer& transfer, const Part& part) {
@@ -534,7 +488,7 @@ Moved TakenFile::move_grids(bool writing, const std::vector<array::ByteGrid>& gr
   } else {
     moved = takeover::move_grids(*group_.session(), *file, direction, group_.rank(), grids, memory);
   }
-  return moved.ok() ? Moved{} : outcome_of(moved.error());
+  return moved.ok() ? Moved{} : takeover::outcome_of(moved.error());
 }
 
 // The session remembers the regions of earlier calls.
