@@ -39,7 +39,7 @@ std::unique_ptr<StoredChunks> StoredChunks::create(const ChunkedShape& shape) {
   const auto bytes = storage::bytes_of(*stored, type.value());
   if (!grid || !bytes) return nullptr;
   return std::make_unique<StoredChunks>(
-      storage::ChunkExtents{.grid = grid.value(), .stored_extents = *stored, .places = {}},
+      storage::ChunkExtents{.grid = grid.value(), .stored_extents = stored, .places = {}},
       type.value(), *bytes);
 }
 
