@@ -187,7 +187,8 @@ mpiio::Transfer transfer_of(const DatasetCall& call, mpiio::Way way, const Datat
 // What a call moves of a chunked dataset.
 struct ChunkedPart {
   Section section;
-  std::optional<Datatype> in_memory;  // nothing: no bytes
+  std::optional<StridedMemory> strided;
+  std::optional<Datatype> in_memory;  // nothing: no bytes, or `strided`
 };
 
 Reason find_chunked(const OpenFile& file, const DatasetCall& call, ChunkedPart& part) {
@@ -201,6 +202,12 @@ Reason find_chunked(const OpenFile& file, const DatasetCall& call, ChunkedPart& 
   if (!section) return Reason::chunks;
   part.section = *section;
   if (selected.bytes == 0) return Reason::taken;
+  const KnownDataset& dataset = *selected.dataset;
+  if (selected.spaces.memory != no_space) {
+    part.strided = strided_memory(*section, static_cast<int>(dataset.chunk.size()),
+                                  selected.spaces.memory, dataset.element_bytes);
+    if (part.strided) return Reason::taken;
+  }
   part.in_memory = bytes_in_memory(selected);
   return part.in_memory && part.in_memory->commit() ? Reason::taken : Reason::selection;
 }
@@ -217,10 +224,13 @@ mpiio::Moved move_chunked(OpenFile& file, const DatasetCall& call, const KnownDa
     own = Reason::memory;
   }
   const Datatype* const datatype = part.in_memory ? &*part.in_memory : nullptr;
+  auto* const memory = static_cast<std::byte*>(call.memory[0]);
   return take_over().move_in_chunks(
       file.taken, dataset.chunks.get(),
-      {part.section.start.data(), part.section.count.data(), part.section.stride.data()},
-      transfer_of(call, mpiio::Way::collective, datatype, static_cast<std::byte*>(call.memory[0])),
+      {part.section.start.data(), part.section.count.data(), part.section.stride.data(),
+       part.strided ? part.strided->strides.data() : nullptr},
+      transfer_of(call, mpiio::Way::collective, datatype,
+                  part.strided ? memory + part.strided->offset : memory),
       own);
 }
 

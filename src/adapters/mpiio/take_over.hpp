@@ -77,6 +77,9 @@ struct ChunkedSection {
   const std::uint64_t* start;
   const std::uint64_t* count;
   const std::uint64_t* stride;
+  // In memory, along each dimension, bytes from one element to the next; the memory of the transfer
+  // is then that of the first one, and its datatype is not looked at. Null: memory is as that says.
+  const std::int64_t* memory_strides;
 };
 
 // Takes the bytes of a call: the offset of the first one and, if they are not one block, the
@@ -149,7 +152,7 @@ struct TakeOver {
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 8;
+inline constexpr std::int64_t take_over_version = 9;
 
 }  // namespace weir::mpiio
 

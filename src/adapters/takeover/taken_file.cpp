@@ -387,8 +387,9 @@ Moved TakenFile::move_in_chunks(const StoredChunks* chunks, const ChunkedSection
   part.reason = group_.is_broken() ? Reason::failed : own;
   try {
     if (part.reason == Reason::taken) section = chunks->section_of(given);
-    if (part.reason == Reason::taken)
-      part.reason = find_in_chunks(*chunks, section, transfer, part);
+    if (part.reason == Reason::taken) {
+      part.reason = find_in_chunks(*chunks, section, transfer, given, part);
+    }
   } catch (const std::exception&) {  // no memory
     part.reason = Reason::memory;
   }
@@ -400,8 +401,15 @@ Moved TakenFile::move_in_chunks(const StoredChunks* chunks, const ChunkedSection
     if (file == nullptr) return {Reason::no_session};
     aggregation::OpenArray& array =
         file->chunked(chunks->fingerprint(), chunks->type(), chunks->extents());
+    const std::int64_t element = chunks->type().bytes();
+    const auto dimensions = static_cast<std::size_t>(section->dimensions());
+    const auto layout =
+        given.memory_strides == nullptr
+            ? array::Layout::packed(section->count, element, array::Order::row_major)
+            : array::Layout::strided(section->count, element,
+                                     std::span(given.memory_strides, dimensions));
     const Status done = move_section(array, transfer.writing ? Direction::write : Direction::read,
-                                     *section, part.memory);
+                                     *section, layout, part.memory);
     if (!done.ok()) moved = takeover::outcome_of(done.error());
   }
   end(transfer, part, moved);
@@ -410,13 +418,15 @@ Moved TakenFile::move_in_chunks(const StoredChunks* chunks, const ChunkedSection
 
 Reason TakenFile::find_in_chunks(const StoredChunks& chunks,
                                  const std::optional<array::Section>& section,
-                                 const Transfer& transfer, Part& part) const {
+                                 const Transfer& transfer, const ChunkedSection& given,
+                                 Part& part) const {
   const auto datatype = from_handle<MPI_Datatype>(transfer.datatype);
   const auto size = takeover::size_of(datatype);
   const auto bytes = section ? chunks.bytes_of(*section) : std::nullopt;
+  const bool is_typed = given.memory_strides == nullptr;
   const int refusing = transfer.writing ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
   if (!bytes || !size || (mode_ & refusing) != 0 ||
-      checked_multiply(transfer.count, size->bytes) != bytes) {
+      (is_typed && checked_multiply(transfer.count, size->bytes) != bytes)) {
     return Reason::arguments;
   }
   const auto end = chunks.end_of(*section);
@@ -426,7 +436,9 @@ Reason TakenFile::find_in_chunks(const StoredChunks& chunks,
     if (!facts || facts.value().bytes < *end) return Reason::past_end;
   }
   part.bytes = *bytes;
-  return find_memory(transfer, datatype, part);
+  if (is_typed) return find_memory(transfer, datatype, part);
+  part.memory = static_cast<std::byte*>(transfer.memory);
+  return Reason::taken;
 }
 
 void TakenFile::end(const Transfer& transfer, const Part& part, const Moved& moved) {
@@ -483,8 +495,9 @@ Moved TakenFile::move_grids(bool writing, const std::vector<array::ByteGrid>& gr
   if (grids.size() == 1) {
     const array::ByteGrid& grid = grids.front();
     const array::Box& box = grid.boxes[static_cast<std::size_t>(group_.rank())];
-    moved = move_section(file->array(0, grid.shape, grid.offset), direction,
-                         array::Section::of(box), memory);
+    moved =
+        move_section(file->array(0, grid.shape, grid.offset), direction, array::Section::of(box),
+                     array::Layout::packed(box.extent, 1, array::Order::row_major), memory);
   } else {
     moved = takeover::move_grids(*group_.session(), *file, direction, group_.rank(), grids, memory);
   }
@@ -493,9 +506,8 @@ Moved TakenFile::move_grids(bool writing, const std::vector<array::ByteGrid>& gr
 
 // The session remembers the regions of earlier calls.
 Status TakenFile::move_section(aggregation::OpenArray& array, Direction direction,
-                               const array::Section& section, std::byte* memory) {
-  const auto layout =
-      array::Layout::packed(section.count, array.type().bytes(), array::Order::row_major);
+                               const array::Section& section, const Result<array::Layout>& layout,
+                               std::byte* memory) {
   const aggregation::MemoryPiece piece{layout ? &layout.value() : nullptr, memory};
   const Status possible = layout ? Status() : Status(layout.error());
   const auto call =

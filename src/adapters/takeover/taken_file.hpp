@@ -32,6 +32,7 @@
 #include "aggregation/byte_file.hpp"
 #include "array/byte_grid.hpp"
 #include "array/byte_pattern.hpp"
+#include "array/layout.hpp"
 #include "array/section.hpp"
 #include "common/direction.hpp"
 #include "common/status.hpp"
@@ -121,14 +122,16 @@ struct TakenFile {
   // Moves the boxes of all grids as one request; those of a single grid as regions.
   Moved move_grids(bool writing, const std::vector<array::ByteGrid>& grids, std::byte* memory);
   Status move_section(aggregation::OpenArray& array, Direction direction,
-                      const array::Section& section, std::byte* memory);
+                      const array::Section& section, const Result<array::Layout>& layout,
+                      std::byte* memory);
   // Moves the patterns of all ranks.
   Moved move_part(bool writing, const Part& part);
   // Moves the part of this rank, whatever the others do.
   Moved move_whole(bool writing, const Part& part) const;
   [[nodiscard]] Reason find_in_chunks(const StoredChunks& chunks,
                                       const std::optional<array::Section>& section,
-                                      const Transfer& transfer, Part& part) const;
+                                      const Transfer& transfer, const ChunkedSection& given,
+                                      Part& part) const;
   // Does what is left of a collective call whose bytes were moved, or reports its error.
   void end(const Transfer& transfer, const Part& part, const Moved& moved);
   void finish(const Transfer& transfer, const Part& part);
