@@ -4,14 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "aggregation/array_file.hpp"
 #include "aggregation/collective_state.hpp"
+#include "array/element_type.hpp"
 #include "array/shape.hpp"
 #include "common/status.hpp"
+#include "stored/extent_map.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
@@ -34,16 +37,28 @@ class ByteFile {
   // alike.
   [[nodiscard]] OpenArray& array(std::size_t number, const array::Shape& shape,
                                  std::int64_t offset);
+  // Returns an array in chunks, valid until the next call of this function. The arrays of the last
+  // calls are remembered, and so are plans for them: `fingerprint` is that of all that the other
+  // arguments are. All ranks call this alike.
+  [[nodiscard]] OpenArray& chunked(std::uint64_t fingerprint, const array::ElementType& type,
+                                   const storage::ChunkExtents& extents);
   // Closes the file on this rank. Every rank does so before the path leads to another file.
   Status close();
 
  private:
+  [[nodiscard]] std::unique_ptr<OpenArray> made(storage::ExtentMap map);
+
   CollectiveState& state_;
   std::string path_;
   bool writable_;
   topology::FileTargets targets_;
   std::uint64_t number_;
   std::vector<std::unique_ptr<OpenArray>> arrays_;
+  struct Chunked {
+    std::uint64_t fingerprint = 0;
+    std::unique_ptr<OpenArray> array;
+  };
+  std::deque<Chunked> chunked_;  // the one that was used last comes first
 };
 
 }  // namespace weir::aggregation

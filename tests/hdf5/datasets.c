@@ -5,161 +5,15 @@
 //   datasets FILE          exit status 0 if all was as it should be
 //   datasets FILE CALL FAULT
 //                          a call while the storage has this fault (tests/failure/faulty_io.c), and
-//                          again without it. CALL is write, pieces (a write of one block on each
-//                          rank), H5Fflush or H5Fclose.
-#include <hdf5.h>
-#include <mpi.h>
+//                          again without it. CALL is write, chunks (a write of a dataset in
+//                          chunks), pieces (one of a block on each rank), alone (that,
+//                          independent), H5Fflush or H5Fclose.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { most_together = 8 };
-
-static int rank, ranks, failures;
-static long taken[2], passed[2];  // calls that write, and calls that read
-static hid_t file, collective, independent;
-
-static void check(int holds, const char* what) {
-  if (holds) return;
-  ++failures;
-  fprintf(stderr, "rank %d: %s\n", rank, what);
-}
-
-// A dataset and what this rank moves of it.
-struct Part {
-  hid_t dataset;
-  int number;
-  hid_t in_file;    // H5S_ALL, or a dataspace
-  hid_t in_memory;  // H5S_ALL, H5S_BLOCK, or a dataspace
-  int* memory;
-  size_t size;  // of the memory, in elements
-};
-
-// Returns the places of the selected elements in their order.
-static hsize_t* places_of(hid_t space, size_t count) {
-  hsize_t* const places = malloc((count + 1) * sizeof *places);
-  if (count == 0) return places;
-  const hid_t listing = H5Ssel_iter_create(space, 1, 0);
-  size_t done = 0;
-  while (done < count) {
-    hsize_t first[64];
-    size_t length[64], blocks = 0, elements = 0;
-    if (H5Ssel_iter_get_seq_list(listing, 64, count, &blocks, &elements, first, length) < 0)
-      exit(3);
-    for (size_t i = 0; i < blocks; ++i) {
-      for (size_t j = 0; j < length[i]; ++j) places[done++] = first[i] + j;
-    }
-  }
-  H5Ssel_iter_close(listing);
-  return places;
-}
-
-static int value(int number, hsize_t place) { return 1000000 * (number + 1) + (int)place; }
-
-// Fills the memory with what belongs into the file, or compares it.
-static void each_element(struct Part* part, int compare) {
-  const hid_t whole = H5Dget_space(part->dataset);
-  const hid_t in_file = part->in_file == H5S_ALL ? whole : part->in_file;
-  const size_t count = (size_t)H5Sget_select_npoints(in_file);
-  hsize_t* const there = places_of(in_file, count);
-  hsize_t* here = NULL;
-  if (part->in_memory != H5S_BLOCK) {
-    here = places_of(part->in_memory == H5S_ALL ? in_file : part->in_memory, count);
-  }
-  int wrong = 0;
-  for (size_t i = 0; i < count; ++i) {
-    int* const element = part->memory + (here ? here[i] : i);
-    if (compare) {
-      wrong += *element != value(part->number, there[i]);
-      *element = -1;
-    } else {
-      *element = value(part->number, there[i]);
-    }
-  }
-  if (compare) {  // what is not selected is not touched
-    for (size_t i = 0; i < part->size; ++i) wrong += part->memory[i] != -1;
-  }
-  char text[80];
-  snprintf(text, sizeof text, "%d wrong elements of dataset %d", wrong, part->number);
-  check(wrong == 0, text);
-  free(there);
-  free(here);
-  H5Sclose(whole);
-}
-
-static void prepare(struct Part* part) {
-  const hid_t whole = H5Dget_space(part->dataset);
-  const hid_t in_file = part->in_file == H5S_ALL ? whole : part->in_file;
-  hssize_t size = H5Sget_select_npoints(in_file);
-  if (part->in_memory != H5S_BLOCK) {
-    size = H5Sget_simple_extent_npoints(part->in_memory == H5S_ALL ? in_file : part->in_memory);
-  }
-  part->size = (size_t)size;
-  part->memory = malloc((part->size + 1) * sizeof *part->memory);
-  for (size_t i = 0; i < part->size; ++i) part->memory[i] = -1;
-  H5Sclose(whole);
-}
-
-// Moves parts by one call. `type` is that of the memory.
-static void move(int writing, struct Part* parts, size_t count, hid_t type, hid_t transfer,
-                 int is_taken) {
-  hid_t datasets[most_together], types[most_together], here[most_together], there[most_together];
-  void* memory[most_together];
-  for (size_t i = 0; i < count; ++i) {
-    prepare(&parts[i]);
-    if (writing) each_element(&parts[i], 0);
-    datasets[i] = parts[i].dataset;
-    types[i] = type;
-    here[i] = parts[i].in_memory;
-    there[i] = parts[i].in_file;
-    memory[i] = parts[i].memory;
-  }
-  herr_t done = -1;
-  if (count == 1 && writing) {
-    done = H5Dwrite(datasets[0], type, here[0], there[0], transfer, memory[0]);
-  } else if (count == 1) {
-    done = H5Dread(datasets[0], type, here[0], there[0], transfer, memory[0]);
-  } else if (writing) {
-    done = H5Dwrite_multi(count, datasets, types, here, there, transfer, (const void**)memory);
-  } else {
-    done = H5Dread_multi(count, datasets, types, here, there, transfer, memory);
-  }
-  check(done >= 0, writing ? "a write failed" : "a read failed");
-  ++*(is_taken ? &taken[!writing] : &passed[!writing]);
-  for (size_t i = 0; i < count; ++i) {
-    if (!writing) each_element(&parts[i], 1);
-    free(parts[i].memory);
-  }
-}
-
-static hid_t created(const char* name, hid_t type, int dimensions, const hsize_t* size,
-                     hid_t creation) {
-  const hid_t space = H5Screate_simple(dimensions, size, NULL);
-  const hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-  check(dataset >= 0, name);
-  H5Sclose(space);
-  return dataset;
-}
-
-// Selects a box, with strides, of a dataset's dataspace or of one of that size.
-static hid_t slab(int dimensions, const hsize_t* size, const hsize_t* start, const hsize_t* stride,
-                  const hsize_t* count, const hsize_t* block) {
-  const hid_t space = H5Screate_simple(dimensions, size, NULL);
-  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block) >= 0, "a slab");
-  return space;
-}
-
-static void add_box(hid_t space, hsize_t row, hsize_t column, hsize_t rows, hsize_t columns) {
-  const hsize_t start[] = {row, column}, count[] = {rows, columns};
-  check(H5Sselect_hyperslab(space, H5S_SELECT_OR, start, NULL, count, NULL) >= 0, "a box");
-}
-
-static hid_t nothing(int dimensions, const hsize_t* size) {
-  const hid_t space = H5Screate_simple(dimensions, size, NULL);
-  H5Sselect_none(space);
-  return space;
-}
+#include "parts.h"
 
 // Which rows and columns `who` has of a dataset of `rows` x 64 for each rank.
 static hid_t columns_of(int who, hsize_t rows) {
@@ -183,16 +37,6 @@ static hid_t stripes_of(int who) {
   const hsize_t size[] = {16, 3, 8 * (hsize_t)ranks}, start[] = {1, 0, 2 * (hsize_t)who};
   const hsize_t stride[] = {4, 2, 2 * (hsize_t)ranks}, count[] = {4, 2, 4}, block[] = {2, 1, 2};
   return slab(3, size, start, stride, count, block);
-}
-
-// Writes as rank `rank`, and reads as the next one: once Weir has written, others read its bytes.
-static void round_trip(hid_t dataset, int number, hid_t (*of)(int), hid_t in_memory, int is_taken) {
-  struct Part part = {dataset, number, of(rank), in_memory, NULL, 0};
-  move(1, &part, 1, H5T_NATIVE_INT, collective, is_taken);
-  H5Sclose(part.in_file);
-  part.in_file = of((rank + 1) % ranks);
-  move(0, &part, 1, H5T_NATIVE_INT, collective, is_taken);
-  H5Sclose(part.in_file);
 }
 
 static hid_t all_columns(int who) { return columns_of(who, 20); }
@@ -316,9 +160,6 @@ static void particular_calls(void) {
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
   const hid_t dataset = created("particular", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);
   struct Part part = {dataset, 8, all_columns(rank), H5S_BLOCK, NULL, 0};
-  move(1, &part, 1, H5T_NATIVE_INT, independent, 0);
-  MPI_Barrier(MPI_COMM_WORLD);
-  move(0, &part, 1, H5T_NATIVE_INT, independent, 0);
   // An element that is as long, and of another type on one rank.
   move(1, &part, 1, rank == 0 ? H5T_NATIVE_UINT : H5T_NATIVE_INT, collective, 0);
   const hid_t transformed = H5Pcopy(collective);
@@ -357,6 +198,79 @@ static void particular_calls(void) {
   check(H5Fclose(again) >= 0, "H5Fclose of another id");
   H5Sclose(part.in_file);
   H5Dclose(dataset);
+}
+
+// Each rank by itself writes as rank `rank`, and reads as the next one.
+static void alone(hid_t dataset, int number, hid_t (*of)(int), hid_t in_memory, int is_taken) {
+  for (int writing = 1; writing >= 0; --writing) {
+    struct Part part = {dataset,   number, of(writing ? rank : (rank + 1) % ranks),
+                        in_memory, NULL,   0};
+    move(writing, &part, 1, H5T_NATIVE_INT, independent, is_taken);
+    MPI_Barrier(MPI_COMM_WORLD);
+    H5Sclose(part.in_file);
+  }
+}
+
+static void independent_calls(void) {
+  const hsize_t wide[] = {20, 64 * (hsize_t)ranks}, hundred[] = {100}, line[] = {333};
+  hid_t dataset = created("alone", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);
+  alone(dataset, 15, all_columns, H5S_BLOCK, 1);
+  alone(dataset, 15, all_unions, H5S_ALL, 1);
+  alone(dataset, 15, moved_box, H5S_BLOCK, 1);
+  // No rank waits for another one.
+  if (rank != 0) MPI_Barrier(MPI_COMM_WORLD);
+  struct Part part = {dataset, 16, all_columns(rank), H5S_BLOCK, NULL, 0};
+  move(1, &part, 1, H5T_NATIVE_INT, independent, 1);
+  if (rank == 0) MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  // What each has written, all see, and the other way round.
+  move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  part.number = 17;
+  move(1, &part, 1, H5T_NATIVE_INT, collective, 1);
+  move(0, &part, 1, H5T_NATIVE_INT, independent, 1);
+  H5Fset_mpi_atomicity(file, 1);
+  move(1, &part, 1, H5T_NATIVE_INT, independent, 0);
+  H5Fset_mpi_atomicity(file, 0);
+  const hid_t transformed = H5Pcopy(independent);
+  H5Pset_data_transform(transformed, "x*1");
+  move(1, &part, 1, H5T_NATIVE_INT, transformed, 0);
+  H5Pclose(transformed);
+  H5Sclose(part.in_file);
+  // Several datasets in one call.
+  struct Part parts[2] = {{dataset, 18, all_columns(rank), H5S_BLOCK, NULL, 0},
+                          {created("alone, too", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT), 19,
+                           all_unions(rank), H5S_ALL, NULL, 0}};
+  for (int writing = 1; writing >= 0; --writing) {
+    move(writing, parts, 2, H5T_NATIVE_INT, independent, 1);
+  }
+  for (int i = 0; i < 2; ++i) {
+    H5Sclose(parts[i].in_file);
+    H5Dclose(parts[i].dataset);
+  }
+  dataset = created("first alone", H5T_NATIVE_INT, 1, line, H5P_DEFAULT);
+  alone(dataset, 20, of_first, H5S_ALL, 1);
+  H5Dclose(dataset);
+  dataset = created("points alone", H5T_NATIVE_INT, 1, hundred, H5P_DEFAULT);
+  alone(dataset, 21, points_up, H5S_BLOCK, 1);
+  alone(dataset, 21, points_down, H5S_BLOCK, 0);
+  H5Dclose(dataset);
+}
+
+// The file ends before a dataset of which nothing was written.
+static void unwritten_dataset(void) {
+  enum { elements = 1 << 18 };
+  const hsize_t size[] = {elements}, first[] = {elements - 10}, ten[] = {10};
+  const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+  const hid_t dataset = created("unwritten", H5T_NATIVE_INT, 1, size, creation);
+  const hid_t in_file = slab(1, size, first, NULL, ten, NULL);
+  int found[10] = {1};
+  check(H5Dread(dataset, H5T_NATIVE_INT, H5S_BLOCK, in_file, independent, found) >= 0, "a read");
+  ++passed[1];
+  check(found[0] == 0, "what is behind the end of the file is zero");
+  H5Sclose(in_file);
+  H5Dclose(dataset);
+  H5Pclose(creation);
 }
 
 static void calls_of_several(hid_t chunked) {
@@ -480,37 +394,26 @@ static void refused_calls(void) {
   H5Dclose(dataset);
 }
 
-static hid_t opened(const char* path, int create) {
-  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);
-  hid_t made = H5I_INVALID_HID;
-  if (create) {
-    const hid_t creation = H5Pcreate(H5P_FILE_CREATE);
-    H5Pset_userblock(creation, 512);
-    made = H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
-    H5Pclose(creation);
-  } else {
-    made = H5Fopen(path, H5F_ACC_RDONLY, access);
-  }
-  H5Pclose(access);
-  return made;
-}
-
 static herr_t called(const char* call, const struct Part* part) {
   if (strcmp(call, "H5Fflush") == 0) return H5Fflush(file, H5F_SCOPE_GLOBAL);
   if (strcmp(call, "H5Fclose") == 0) return H5Fclose(file);
-  return H5Dwrite(part->dataset, H5T_NATIVE_INT, H5S_BLOCK, part->in_file, collective,
-                  part->memory);
+  return H5Dwrite(part->dataset, H5T_NATIVE_INT, H5S_BLOCK, part->in_file,
+                  strcmp(call, "alone") == 0 ? independent : collective, part->memory);
 }
 
 // What was written before the fault, or again after it, is in the file.
 static void call_twice(const char* path, const char* call, const char* fault) {
-  const int closes = strcmp(call, "H5Fclose") == 0, own = strcmp(call, "pieces") == 0;
+  const int closes = strcmp(call, "H5Fclose") == 0,
+            own = strcmp(call, "pieces") == 0 || strcmp(call, "alone") == 0;
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks}, rows[] = {5 * (hsize_t)ranks, 40};
-  struct Part part = {.dataset = created("it", H5T_NATIVE_INT, 2, own ? rows : wide, H5P_DEFAULT),
+  const hsize_t chunk[] = {7, 50};
+  const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+  if (strcmp(call, "chunks") == 0) H5Pset_chunk(creation, 2, chunk);
+  struct Part part = {.dataset = created("it", H5T_NATIVE_INT, 2, own ? rows : wide, creation),
                       .number = 2,
                       .in_file = own ? own_rows(rank) : all_columns(rank),
                       .in_memory = H5S_BLOCK};
+  H5Pclose(creation);
   H5Fflush(file, H5F_SCOPE_GLOBAL);
   prepare(&part);
   each_element(&part, 0);
@@ -538,12 +441,7 @@ static void call_twice(const char* path, const char* call, const char* fault) {
 
 int main(int count, char** words) {
   if (count < 2) return 2;
-  MPI_Init(&count, &words);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  collective = H5Pcreate(H5P_DATASET_XFER);
-  H5Pset_dxpl_mpio(collective, H5FD_MPIO_COLLECTIVE);
-  independent = H5Pcreate(H5P_DATASET_XFER);
+  begin(&count, &words);
   const hid_t chunked = H5Pcreate(H5P_DATASET_CREATE);
   const hsize_t chunk[] = {7, 50};
   H5Pset_chunk(chunked, 2, chunk);
@@ -552,11 +450,12 @@ int main(int count, char** words) {
   check(file >= 0, "H5Fcreate");
   if (count > 3) {
     call_twice(words[1], words[2], words[3]);
-    MPI_Finalize();
-    return failures == 0 ? 0 : 1;
+    return end();
   }
   single_calls(chunked);
   particular_calls();
+  independent_calls();
+  unwritten_dataset();
   calls_of_several(chunked);
   stored_type();
   calls_with_events();
@@ -573,14 +472,6 @@ int main(int count, char** words) {
   H5Dclose(part.dataset);
   check(H5Fclose(file) >= 0, "H5Fclose");
   H5Pclose(chunked);
-  H5Pclose(collective);
-  H5Pclose(independent);
-  if (rank == 0) {
-    printf("writes %ld taken %ld passed reads %ld taken %ld passed\n", taken[0], passed[0],
-           taken[1], passed[1]);
-  }
-  int all = 0;
-  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return all == 0 ? 0 : 1;
+  tell_calls();
+  return end();
 }

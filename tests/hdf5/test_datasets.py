@@ -2,79 +2,17 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-from mpi_launcher import BUILD, configured, environment, is_open_mpi, launcher, preload
-from weir_process import WeirProcess
+from mpi_launcher import BUILD, is_open_mpi, preload
+from vol_program import Run, differences, needs_connector
 
-from weir.mpiio.records import Sums, sum_up
+from weir.mpiio.records import sum_up
 
-PROGRAM = BUILD / "tests" / "hdf5" / "hdf5_datasets"
 FAULTY_IO = BUILD / "tests" / "failure" / "faulty_io.so"
-# OMPIO's collective writes put bytes of its buffers where nobody has written (docs/mpi-io.md), so
-# that files could not be compared.
-INDEPENDENT = {"OMPI_MCA_fcoll": "individual", "HDF5_USE_FILE_LOCKING": "FALSE"}
-CONNECTOR = BUILD / "src" / "adapters" / "hdf5" / "hdf5-plugin" / "libweir_hdf5_vol.so.0"
 
-pytestmark = pytest.mark.skipif(
-    not (PROGRAM.exists() and CONNECTOR.exists()),
-    reason="Weir was built without parallel HDF5 1.14: tools/newer_hdf5 makes one",
-)
-
-
-class Run:
-    """The program, in a folder of its own: by itself, or under `weir run` with `options`."""
-
-    def __init__(
-        self, folder: Path, ranks: int, *options: str, words: tuple[str, ...] = (), **variables: str
-    ) -> None:
-        folder.mkdir()
-        self.file = folder / "weir-file.h5"
-        command = [*launcher(), "-n", str(ranks), str(PROGRAM), str(self.file), *words]
-        given = environment(INDEPENDENT | variables)
-        if not options:
-            done = subprocess.run(
-                command, capture_output=True, cwd=folder, env=given, text=True, timeout=240,
-                check=False,
-            )  # fmt: skip
-            self.out, self.err, self.status = done.stdout, done.stderr, done.returncode
-            return
-        given["WEIR_HDF5_VOL_LIBRARY"] = str(CONNECTOR)
-        run = ["run", *options, "--records", "records", "--", *command]
-        with WeirProcess(run, cwd=folder, env=given) as process:
-            self.out, self.err = process.communicate(timeout=240)
-            self.status = process.wait(0)
-        self.sums: Sums = sum_up(sorted((folder / "records").glob("*.hdf5")))
-
-    def expected(self) -> list[int]:
-        """Writes taken over and passed on, and reads, of each rank."""
-        found = re.findall(r"\d+", self.out)
-        return [int(number) for number in found]
-
-    def counted(self) -> list[int]:
-        calls = self.sums.files[str(self.file)]
-        numbers = []
-        for kind in ("write", "read"):
-            both = [calls[kind], calls[f"{kind}_multi"]]
-            taken = sum(one.taken for one in both)
-            numbers += [taken, sum(one.calls for one in both) - taken]
-        return numbers
-
-
-def differences(one: Path, other: Path) -> str:
-    """What h5diff finds; that of Debian reads the files, too."""
-    beside = Path(configured("WEIR_HDF5_VOL_WITH")) / "bin" / "h5diff"
-    program = str(beside) if beside.is_file() else shutil.which("h5diff")
-    if program is None:
-        pytest.skip("there is no h5diff")
-    done = subprocess.run(
-        [program, str(one), str(other)], capture_output=True, text=True, timeout=60, check=False
-    )
-    return done.stdout + done.stderr + ("" if done.returncode in (0, 1) else "h5diff failed")
+pytestmark = needs_connector
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
@@ -87,10 +25,11 @@ def test_files_are_those_of_hdf5_alone(ranks: int, tmp_path: Path) -> None:
     assert with_it.counted() == [ranks * number for number in with_it.expected()]
     (passed,) = with_it.sums.passed.values()
     assert "Weir failed to move the bytes" not in passed
-    assert passed["the call is not collective"] == 3 * ranks
+    assert passed["the call is not collective"] == ranks
+    assert passed["a rank reads past the end of the file"] == ranks
     assert passed["a selection does not fit, or is of too many blocks"] == 3 * ranks
     too_deep = "a view is of too many patterns, or its datatype is constructed in an unknown way"
-    assert passed[too_deep] == 4 * ranks  # and elements that do not ascend
+    assert passed[too_deep] == 6 * ranks  # and elements that do not ascend
     assert f"weir: {ranks} rank" in with_it.err
     assert "calls on datasets of HDF5 on 1 file" in with_it.err
 
@@ -121,7 +60,12 @@ def test_calls_that_are_passed_on_are_taken_over_below(tmp_path: Path) -> None:
         ("write", "call=pwrite,rank=0,nth=1,error=ENOSPC", {0, 1, 2},
          "move_datasets(): Weir could not write datasets to {}: MPI_ERR_NO_SPACE: no space left on "
          "device"),
+        ("chunks", "call=pwrite,rank=0,nth=2,error=ENOSPC", {0, 1, 2},
+         "move_datasets(): Weir could not write datasets to {}: MPI_ERR_NO_SPACE: no space left on "
+         "device"),
         ("pieces", "call=pwrite,rank=1,nth=1,error=EIO", {1},
+         "move_datasets(): Weir could not write datasets to {}: MPI_ERR_IO: input/output error"),
+        ("alone", "call=pwrite,rank=1,nth=1,error=EIO", {1},
          "move_datasets(): Weir could not write datasets to {}: MPI_ERR_IO: input/output error"),
         # The first one is that of the MPI library.
         ("H5Fflush", "call=fsync,rank=1,nth=2,error=EIO", {1},

@@ -39,8 +39,7 @@ def run_command(
         bool,
         typer.Option(
             "--hdf5",
-            help="carry out collective writes and reads of datasets of HDF5 1.14 by Weir, and "
-            "print a table",
+            help="carry out writes and reads of datasets of HDF5 1.14 by Weir, and print a table",
         ),
     ] = False,
     compare: Annotated[

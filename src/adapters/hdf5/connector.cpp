@@ -2,13 +2,15 @@
 // bytes of datasets are replaced. A program loads it by HDF5_PLUGIN_PATH and
 // HDF5_VOL_CONNECTOR=weir, and is not changed.
 //
-// Collective writes and reads of contiguous datasets are moved by Weir, all datasets of one call as
-// one request (dataset_call.hpp). The ranks decide for each call together. What is not taken over
-// goes to the native connector with its own arguments.
+// Writes and reads of contiguous datasets are moved by Weir, all datasets of one call as one
+// request, and so are collective ones of a dataset in chunks without filters (dataset_call.hpp).
+// The ranks decide for each collective call together, and for an independent one each by itself.
+// What is not taken over goes to the native connector with its own arguments.
 //
 // Two libraries do not write a file at the same time: the MPI library may write what lies between
-// the bytes of a call back as it was before, in raw data and, with collective metadata, in that,
-// too. No rank leaves a collective write of either kind before all have come.
+// the bytes of a collective call back as it was before, in raw data and, with collective metadata,
+// in that, too. No rank leaves a collective write of either kind before all have come. HDF5 writes
+// the rows of an independent call one by one, and so nothing between them.
 #include <H5PLextern.h>
 #include <H5VLconnector.h>
 #include <hdf5.h>
@@ -47,12 +49,12 @@ template <typename PassOn>
 herr_t move(const DatasetCall& call, const PassOn& pass_on) {
   const std::int64_t begin_ns = preloaded::now_ns();
   OpenFile* const file = open_file_with(call.datasets[0], call.transfer);
-  const bool collective = is_collective(call.transfer);
+  const auto way = way_of(call.transfer);
   const std::int64_t bytes = is_recording() ? bytes_of(call) : 0;
   mpiio::Moved moved{Reason::not_mpio};
-  if (file != nullptr) moved.reason = collective ? file->refusal : Reason::not_collective;
-  const bool is_open = file != nullptr && collective && file->taken != nullptr;
-  if (is_open) moved = move_datasets(*file, call);
+  if (file != nullptr) moved.reason = way ? file->refusal : Reason::not_collective;
+  const bool is_open = file != nullptr && way && file->taken != nullptr;
+  if (is_open) moved = move_datasets(*file, call, *way);
   const bool is_taken = moved.reason == Reason::taken;
   herr_t result = 0;
   if (!is_taken) {
@@ -64,7 +66,7 @@ herr_t move(const DatasetCall& call, const PassOn& pass_on) {
     result = -1;
   }
   if (is_open && call.writing) {
-    take_over().passed_on(file->taken);
+    if (way == mpiio::Way::collective) take_over().passed_on(file->taken);
     file->is_unsynced = file->is_unsynced || is_taken;
   }
 
@@ -102,6 +104,14 @@ herr_t read_datasets(std::size_t count, void* datasets[], hid_t memory_types[],
                 return native().dataset_cls.read(count, datasets, memory_types, memory_spaces,
                                                  file_spaces, transfer, memory, request);
               });
+}
+
+// HDF5 refreshes a dataset by opening another object in its place.
+herr_t change_dataset(void* dataset, H5VL_dataset_specific_args_t* what, hid_t transfer,
+                      void** request) {
+  if (what->op_type == H5VL_DATASET_SET_EXTENT) forget_extents();
+  if (what->op_type == H5VL_DATASET_REFRESH) forget_dataset(dataset);
+  return native().dataset_cls.specific(dataset, what, transfer, request);
 }
 
 herr_t close_dataset(void* dataset, hid_t transfer, void** request) {
@@ -167,6 +177,7 @@ const H5VL_class_t* class_of_connector() {
   own_class.terminate = end_connector;
   own_class.dataset_cls.write = write_datasets;
   own_class.dataset_cls.read = read_datasets;
+  own_class.dataset_cls.specific = change_dataset;
   own_class.dataset_cls.close = close_dataset;
   own_class.file_cls.create = create_file;
   own_class.file_cls.open = open_file;

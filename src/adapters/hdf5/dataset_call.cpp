@@ -1,6 +1,7 @@
 #include "adapters/hdf5/dataset_call.hpp"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <optional>
 #include <vector>
@@ -43,6 +44,16 @@ struct Spaces {
   hid_t memory;
 };
 
+// How large a dataspace may become does not matter.
+bool has_extent_of(hid_t space, hid_t other) {
+  std::array<hsize_t, H5S_MAX_RANK> extents{};
+  std::array<hsize_t, H5S_MAX_RANK> others{};
+  const int dimensions = H5Sget_simple_extent_dims(space, extents.data(), nullptr);
+  return dimensions >= 0 && H5Sget_simple_extent_type(space) == H5Sget_simple_extent_type(other) &&
+         dimensions == H5Sget_simple_extent_dims(other, others.data(), nullptr) &&
+         extents == others;
+}
+
 std::optional<Spaces> spaces_of(const DatasetCall& call, std::size_t number,
                                 const KnownDataset& dataset) {
   const hid_t memory = call.memory_spaces[number];
@@ -50,15 +61,21 @@ std::optional<Spaces> spaces_of(const DatasetCall& call, std::size_t number,
   if (file == H5S_BLOCK || file == H5S_PLIST || memory == H5S_PLIST) return std::nullopt;
   if (file == H5S_ALL) {
     file = dataset.space;
-  } else if (H5Sextent_equal(file, dataset.space) <= 0) {
+  } else if (!has_extent_of(file, dataset.space)) {
     return std::nullopt;
   }
   if (memory == H5S_ALL) return Spaces{file, file};
   return Spaces{file, memory == H5S_BLOCK ? no_space : memory};
 }
 
-// Adds what the call moves of one of its datasets.
-Reason add_part(const DatasetCall& call, std::size_t number, std::vector<Part>& parts) {
+// What a call selects of one of its datasets.
+struct Selected {
+  const KnownDataset* dataset = nullptr;
+  Spaces spaces{no_space, no_space};
+  std::int64_t bytes = 0;
+};
+
+Reason find_selected(const DatasetCall& call, std::size_t number, Selected& found) {
   const KnownDataset& dataset = known_dataset(call.datasets[number], call.transfer);
   if (dataset.reason != Reason::taken) return dataset.reason;
   if (H5Tequal(call.memory_types[number], dataset.type) <= 0) return Reason::conversion;
@@ -72,22 +89,45 @@ Reason add_part(const DatasetCall& call, std::size_t number, std::vector<Part>& 
       (H5Sselect_valid(spaces->memory) <= 0 || H5Sget_select_npoints(spaces->memory) != elements)) {
     return Reason::selection;
   }
-  if (elements == 0) return Reason::taken;
-  if (call.memory[number] == nullptr) return Reason::arguments;
-  auto in_file = selected_bytes(spaces->file, dataset.element_bytes);
-  auto in_memory =
-      is_dense ? Datatype::bytes(*bytes) : selected_bytes(spaces->memory, dataset.element_bytes);
+  if (elements > 0 && call.memory[number] == nullptr) return Reason::arguments;
+  found = {&dataset, *spaces, *bytes};
+  return Reason::taken;
+}
+
+// The bytes of memory of what is selected, which is not nothing.
+std::optional<Datatype> bytes_in_memory(const Selected& selected) {
+  return selected.spaces.memory == no_space
+             ? Datatype::bytes(selected.bytes)
+             : selected_bytes(selected.spaces.memory, selected.dataset->element_bytes);
+}
+
+// Adds what the call moves of one of its datasets, which are contiguous.
+Reason add_part(const DatasetCall& call, std::size_t number, std::vector<Part>& parts) {
+  Selected selected;
+  const Reason reason = find_selected(call, number, selected);
+  if (reason != Reason::taken) return reason;
+  const KnownDataset& dataset = *selected.dataset;
+  if (!dataset.chunk.empty()) return Reason::chunks;  // of several datasets
+  if (selected.bytes == 0) return Reason::taken;
+  auto in_file = selected_bytes(selected.spaces.file, dataset.element_bytes);
+  auto in_memory = bytes_in_memory(selected);
   if (!in_file || !in_memory) return Reason::selection;
   parts.push_back({dataset.address, static_cast<std::byte*>(call.memory[number]),
                    std::move(*in_file), std::move(*in_memory)});
   return Reason::taken;
 }
 
-Reason find_parts(const OpenFile& file, const DatasetCall& call, std::vector<Part>& parts) {
+// Why no call is carried out, whatever it moves.
+Reason find_refusal(const OpenFile& file, const DatasetCall& call) {
   int atomic = 0;
   if (MPI_File_get_atomicity(*file.handle, &atomic) != MPI_SUCCESS) return Reason::failed;
   if (atomic != 0) return Reason::atomic;
-  if (has_transform(call.transfer)) return Reason::conversion;
+  return has_transform(call.transfer) ? Reason::conversion : Reason::taken;
+}
+
+Reason find_parts(const OpenFile& file, const DatasetCall& call, std::vector<Part>& parts) {
+  const Reason refusal = find_refusal(file, call);
+  if (refusal != Reason::taken) return refusal;
   for (std::size_t i = 0; i < call.count; ++i) {
     if (open_file_with(call.datasets[i], call.transfer) != &file) return Reason::arguments;
     if (call.file_spaces[i] == H5S_PLIST) distrust(call.datasets[i]);
@@ -129,14 +169,82 @@ mpiio::Handle handle_of_byte() {
   return takeover::to_handle(byte);
 }
 
+// What is moved from or to memory; nothing if `datatype` is null.
+mpiio::Transfer transfer_of(const DatasetCall& call, mpiio::Way way, const Datatype* datatype,
+                            std::byte* memory) {
+  return {
+      .writing = call.writing,
+      .way = way,
+      .from = mpiio::From::offset,
+      .offset = 0,
+      .memory = memory,
+      .count = datatype != nullptr ? 1 : 0,
+      .datatype = datatype != nullptr ? takeover::to_handle(datatype->handle()) : handle_of_byte(),
+      .last = MPI_STATUS_IGNORE,
+  };
+}
+
+// What a call moves of a chunked dataset.
+struct ChunkedPart {
+  Section section;
+  std::optional<StridedMemory> strided;
+  std::optional<Datatype> in_memory;  // nothing: no bytes, or `strided`
+};
+
+Reason find_chunked(const OpenFile& file, const DatasetCall& call, ChunkedPart& part) {
+  const Reason refusal = find_refusal(file, call);
+  if (refusal != Reason::taken) return refusal;
+  if (call.file_spaces[0] == H5S_PLIST) distrust(call.datasets[0]);
+  Selected selected;
+  const Reason reason = find_selected(call, 0, selected);
+  if (reason != Reason::taken) return reason;
+  const auto section = selected_section(selected.spaces.file);
+  if (!section) return Reason::chunks;
+  part.section = *section;
+  if (selected.bytes == 0) return Reason::taken;
+  const KnownDataset& dataset = *selected.dataset;
+  if (selected.spaces.memory != no_space) {
+    part.strided = strided_memory(*section, static_cast<int>(dataset.chunk.size()),
+                                  selected.spaces.memory, dataset.element_bytes);
+    if (part.strided) return Reason::taken;
+  }
+  part.in_memory = bytes_in_memory(selected);
+  return part.in_memory && part.in_memory->commit() ? Reason::taken : Reason::selection;
+}
+
+// Whatever a rank finds, it calls move_in_chunks(), as all ranks do.
+mpiio::Moved move_chunked(OpenFile& file, const DatasetCall& call, const KnownDataset& dataset) {
+  ChunkedPart part;
+  part.section.stride.fill(1);
+  Reason own = Reason::taken;
+  try {
+    find_chunks(call.datasets[0], call.transfer);
+    own = find_chunked(file, call, part);
+  } catch (const std::exception&) {  // for lack of memory
+    own = Reason::memory;
+  }
+  const Datatype* const datatype = part.in_memory ? &*part.in_memory : nullptr;
+  auto* const memory = static_cast<std::byte*>(call.memory[0]);
+  return take_over().move_in_chunks(
+      file.taken, dataset.chunks.get(),
+      {part.section.start.data(), part.section.count.data(), part.section.stride.data(),
+       part.strided ? part.strided->strides.data() : nullptr},
+      transfer_of(call, mpiio::Way::collective, datatype,
+                  part.strided ? memory + part.strided->offset : memory),
+      own);
+}
+
 }  // namespace
 
 // What H5Pset_dxpl_mpio_collective_opt() sets has no function that gets it.
-bool is_collective(hid_t transfer) {
+std::optional<mpiio::Way> way_of(hid_t transfer) {
   H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
   H5FD_mpio_collective_opt_t how = H5FD_MPIO_COLLECTIVE_IO;
-  return H5Pget_dxpl_mpio(transfer, &mode) >= 0 && mode == H5FD_MPIO_COLLECTIVE &&
-         H5Pget(transfer, collective_option, &how) >= 0 && how == H5FD_MPIO_COLLECTIVE_IO;
+  if (H5Pget_dxpl_mpio(transfer, &mode) < 0 || H5Pget(transfer, collective_option, &how) < 0) {
+    return std::nullopt;
+  }
+  if (mode == H5FD_MPIO_INDEPENDENT) return mpiio::Way::independent;
+  return how == H5FD_MPIO_COLLECTIVE_IO ? std::optional(mpiio::Way::collective) : std::nullopt;
 }
 
 std::int64_t bytes_of(const DatasetCall& call) {
@@ -157,7 +265,12 @@ std::int64_t bytes_of(const DatasetCall& call) {
 }
 
 // Whatever a rank finds, it calls move_in_view(): the others wait for it there.
-mpiio::Moved move_datasets(OpenFile& file, const DatasetCall& call) {
+mpiio::Moved move_datasets(OpenFile& file, const DatasetCall& call, mpiio::Way way) {
+  const KnownDataset& first = known_dataset(call.datasets[0], call.transfer);
+  if (call.count == 1 && !first.chunk.empty()) {
+    if (way == mpiio::Way::independent) return {Reason::not_collective};
+    return move_chunked(file, call, first);
+  }
   std::vector<Part> parts;
   std::optional<Shown> all;
   Reason own = Reason::taken;
@@ -173,17 +286,9 @@ mpiio::Moved move_datasets(OpenFile& file, const DatasetCall& call) {
   const mpiio::Handle byte = handle_of_byte();
   const mpiio::SetView view{0, byte, all ? takeover::to_handle(all->in_file.handle()) : byte,
                             "native"};
-  const mpiio::Transfer transfer{
-      .writing = call.writing,
-      .way = mpiio::Way::collective,
-      .from = mpiio::From::offset,
-      .offset = 0,
-      .memory = all ? all->memory : nullptr,
-      .count = all ? 1 : 0,
-      .datatype = all ? takeover::to_handle(all->in_memory.handle()) : byte,
-      .last = MPI_STATUS_IGNORE,
-  };
-  return take_over().move_in_view(file.taken, view, transfer, own);
+  return take_over().move_in_view(
+      file.taken, view,
+      transfer_of(call, way, all ? &all->in_memory : nullptr, all ? all->memory : nullptr), own);
 }
 
 }  // namespace weir::hdf5

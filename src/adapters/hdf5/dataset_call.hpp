@@ -1,4 +1,4 @@
-// A collective write or read of datasets as one request: what each dataset has in the file becomes
+// A write or read of datasets as one request: what each dataset has in the file becomes
 // one datatype of MPI, and what it has in memory another, both in the order of the file. They are
 // the view and the memory of one transfer of the machinery that takes calls of MPI-IO over.
 #pragma once
@@ -8,8 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "adapters/hdf5/open_files.hpp"
+#include "adapters/mpiio/take_over.hpp"
 
 namespace weir::hdf5 {
 
@@ -25,14 +27,15 @@ struct DatasetCall {
   void* const* memory;
 };
 
-// Returns whether all ranks make the call together.
-[[nodiscard]] bool is_collective(hid_t transfer);
+// Returns how the ranks make the call; nothing if they make it together, and the MPI library is to
+// move the bytes of each by itself: it may then write back what lies between them.
+[[nodiscard]] std::optional<mpiio::Way> way_of(hid_t transfer);
 
 // Returns how many bytes of memory the call asks to move; those of a dataset of which HDF5 does not
 // tell it do not count.
 [[nodiscard]] std::int64_t bytes_of(const DatasetCall& call);
-// Collective. Moves the bytes if all ranks can, or does nothing and returns the same reason on all
-// of them.
-[[nodiscard]] mpiio::Moved move_datasets(OpenFile& file, const DatasetCall& call);
+// Moves the bytes. A collective call: if all ranks can, or does nothing and returns the same reason
+// on all of them. An independent one: if this rank can.
+[[nodiscard]] mpiio::Moved move_datasets(OpenFile& file, const DatasetCall& call, mpiio::Way way);
 
 }  // namespace weir::hdf5

@@ -1,12 +1,20 @@
 #include "adapters/hdf5/known_datasets.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "adapters/hdf5/native.hpp"
+#include "adapters/hdf5/open_files.hpp"
 
 namespace weir::hdf5 {
+
+void DeleteChunks::operator()(mpiio::StoredChunks* chunks) const {
+  take_over().delete_chunks(chunks);
+}
+
 namespace {
 
 using mpiio::Reason;
@@ -50,13 +58,20 @@ bool is_plain(hid_t type) {
   }
 }
 
-bool is_contiguous(void* dataset, hid_t dxpl) {
+// Finds how the dataset lies in the file. Chunks with filters have lengths of their own.
+Reason find_layout(void* dataset, hid_t dxpl, KnownDataset& found) {
   const hid_t creation = creation_of(dataset, dxpl);
-  if (creation < 0) return false;
-  const bool contiguous =
-      H5Pget_layout(creation) == H5D_CONTIGUOUS && H5Pget_external_count(creation) == 0;
+  if (creation < 0) return Reason::layout;
+  const H5D_layout_t layout = H5Pget_layout(creation);
+  bool is_known = layout == H5D_CONTIGUOUS && H5Pget_external_count(creation) == 0;
+  if (layout == H5D_CHUNKED && H5Pget_nfilters(creation) == 0) {
+    found.chunk.resize(H5S_MAX_RANK);
+    const int dimensions = H5Pget_chunk(creation, H5S_MAX_RANK, found.chunk.data());
+    is_known = dimensions > 0;
+    found.chunk.resize(static_cast<std::size_t>(is_known ? dimensions : 0));
+  }
   H5Pclose(creation);
-  return contiguous;
+  return is_known ? Reason::taken : Reason::layout;
 }
 
 // The type of a dataset may be one that is stored in the file, which an id keeps open. A copy is
@@ -79,10 +94,8 @@ void find_address(void* dataset, hid_t dxpl, KnownDataset& found) {
 KnownDataset looked_at(void* dataset, hid_t dxpl) {
   KnownDataset found;
   found.file = number_of_file_with(dataset, dxpl);
-  if (!is_contiguous(dataset, dxpl)) {
-    found.reason = Reason::layout;
-    return found;
-  }
+  found.reason = find_layout(dataset, dxpl, found);
+  if (found.reason != Reason::taken) return found;
   found.type = own_type_of(dataset, dxpl);
   found.space = space_of(dataset, dxpl);
   if (found.type < 0 || found.space < 0 || !is_plain(found.type)) {
@@ -90,8 +103,37 @@ KnownDataset looked_at(void* dataset, hid_t dxpl) {
     return found;
   }
   found.element_bytes = static_cast<std::int64_t>(H5Tget_size(found.type));
-  find_address(dataset, dxpl, found);
+  if (found.chunk.empty()) find_address(dataset, dxpl, found);
   return found;
+}
+
+// Adds a chunk to those in `context`; one whose bytes have another length is not what it says.
+int add_chunk(const hsize_t* corner, unsigned /*filter_mask*/, haddr_t address, hsize_t bytes,
+              void* context) {
+  const auto& into = *static_cast<const KnownDataset*>(context);
+  hsize_t whole = static_cast<hsize_t>(into.element_bytes);
+  for (const hsize_t extent : into.chunk) whole *= extent;
+  if (bytes != whole || address > INT64_MAX) return -1;
+  return take_over().add_chunk(into.chunks.get(), corner, static_cast<std::int64_t>(address)) ? 0
+                                                                                              : -1;
+}
+
+// Sets known.chunks, to null if Weir cannot have them.
+void find_all_chunks(void* dataset, hid_t dxpl, KnownDataset& known) {
+  known.chunks.reset();
+  std::vector<hsize_t> extents(known.chunk.size());
+  const int dimensions = H5Sget_simple_extent_ndims(known.space);
+  if (dimensions != static_cast<int>(extents.size())) return;
+  H5Sget_simple_extent_dims(known.space, extents.data(), nullptr);
+  known.chunks.reset(take_over().new_chunks(
+      {dimensions, extents.data(), known.chunk.data(), known.element_bytes}));
+  if (known.chunks == nullptr) return;
+  bool is_visited = false;
+  H5E_BEGIN_TRY { is_visited = visit_chunks(dataset, dxpl, add_chunk, &known); }
+  H5E_END_TRY
+  const int all = is_visited ? take_over().end_chunks(known.chunks.get()) : -1;
+  known.may_get_chunks = all == 0;
+  if (all < 0) known.chunks.reset();
 }
 
 }  // namespace
@@ -101,8 +143,32 @@ const KnownDataset& known_dataset(void* dataset, hid_t dxpl) {
   if (known == datasets().end()) {
     return datasets().emplace(dataset, looked_at(dataset, dxpl)).first->second;
   }
-  if (known->second.may_get_address) find_address(dataset, dxpl, known->second);
-  return known->second;
+  KnownDataset& found = known->second;
+  if (found.may_get_address) find_address(dataset, dxpl, found);
+  if (found.reason == Reason::taken && found.space < 0) {
+    found.space = space_of(dataset, dxpl);
+    if (found.space < 0) found.reason = Reason::layout;
+  }
+  return found;
+}
+
+void find_chunks(void* dataset, hid_t dxpl) {
+  const auto known = datasets().find(dataset);
+  if (known == datasets().end()) return;
+  KnownDataset& found = known->second;
+  const bool is_sought = found.reason == Reason::taken && !found.chunk.empty();
+  if (!is_sought || (found.chunks != nullptr && !found.may_get_chunks)) return;
+  find_all_chunks(dataset, dxpl, found);
+  if (found.chunks == nullptr) found.reason = Reason::chunks;
+}
+
+void forget_extents() {
+  for (auto& [dataset, known] : datasets()) {
+    if (known.chunk.empty()) continue;
+    known.chunks.reset();
+    if (known.space >= 0) H5Sclose(known.space);
+    known.space = H5I_INVALID_HID;
+  }
 }
 
 void distrust(void* dataset) {

@@ -5,11 +5,19 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "adapters/mpiio/reason.hpp"
+#include "adapters/mpiio/take_over.hpp"
 
 namespace weir::hdf5 {
+
+struct DeleteChunks {
+  void operator()(mpiio::StoredChunks* chunks) const;
+};
+using Chunks = std::unique_ptr<mpiio::StoredChunks, DeleteChunks>;
 
 struct KnownDataset {
   std::optional<unsigned long> file;            // its number (native.hpp)
@@ -18,11 +26,20 @@ struct KnownDataset {
   hid_t type = H5I_INVALID_HID;   // of an element in the file
   hid_t space = H5I_INVALID_HID;  // the whole of it
   std::int64_t element_bytes = 0;
-  std::int64_t address = 0;  // of the first element in the file
+  std::int64_t address = 0;     // of the first element in the file, if it is contiguous
+  std::vector<hsize_t> chunk;   // extents of a chunk; empty if it is contiguous
+  Chunks chunks;                // where they are; null before find_chunks()
+  bool may_get_chunks = false;  // some are not in the file
 };
 
 // Returns what is known of an open dataset, until it is closed.
 [[nodiscard]] const KnownDataset& known_dataset(void* dataset, hid_t dxpl);
+// Finds where the chunks of a chunked dataset are. Called on all ranks: HDF5 may read its index
+// together, and writes what it has of the chunks in its cache.
+void find_chunks(void* dataset, hid_t dxpl);
+// Called before the extent of a dataset changes, and with it that of others that are the same one
+// in the file.
+void forget_extents();
 // From now on calls on the dataset, which is known, are passed on.
 void distrust(void* dataset);
 // Called before the dataset is closed.

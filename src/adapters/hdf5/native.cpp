@@ -85,6 +85,16 @@ std::optional<haddr_t> address_of(void* dataset, hid_t dxpl) {
   return address;
 }
 
+bool visit_chunks(void* dataset, hid_t dxpl, TakeChunk take, void* context) {
+  H5VL_native_dataset_optional_args_t question{};
+  question.chunk_iter.op = take;
+  question.chunk_iter.op_data = context;
+  H5VL_optional_args_t wanted{};
+  wanted.op_type = H5VL_NATIVE_DATASET_CHUNK_ITER;
+  wanted.args = &question;
+  return native().dataset_cls.optional(dataset, &wanted, dxpl, nullptr) >= 0;
+}
+
 hid_t type_of(void* dataset, hid_t dxpl) { return got(dataset, H5VL_DATASET_GET_TYPE, dxpl); }
 hid_t space_of(void* dataset, hid_t dxpl) { return got(dataset, H5VL_DATASET_GET_SPACE, dxpl); }
 hid_t creation_of(void* dataset, hid_t dxpl) { return got(dataset, H5VL_DATASET_GET_DCPL, dxpl); }

@@ -26,6 +26,13 @@ namespace weir::hdf5 {
 [[nodiscard]] std::optional<unsigned long> number_of_file_with(void* dataset, hid_t dxpl);
 // Returns where the bytes of a dataset begin in the file; nothing if they have no place there.
 [[nodiscard]] std::optional<haddr_t> address_of(void* dataset, hid_t dxpl);
+// Takes a chunk of a dataset: its first element, and where it begins in the file. A negative number
+// ends the visit.
+using TakeChunk = int (*)(const hsize_t* corner, unsigned filter_mask, haddr_t address,
+                          hsize_t bytes, void* context);
+// Visits all chunks of a chunked dataset that are in the file. HDF5 first writes what it has of
+// them in its cache. Returns false if that or the visit failed.
+[[nodiscard]] bool visit_chunks(void* dataset, hid_t dxpl, TakeChunk take, void* context);
 // Return a new id; a negative number if HDF5 fails.
 [[nodiscard]] hid_t type_of(void* dataset, hid_t dxpl);
 [[nodiscard]] hid_t space_of(void* dataset, hid_t dxpl);

@@ -104,6 +104,66 @@ std::optional<Datatype> listed_bytes(hid_t space, std::int64_t element_bytes) {
 
 }  // namespace
 
+std::optional<Section> selected_section(hid_t space) {
+  Section section;
+  section.stride.fill(1);
+  const H5S_sel_type kind = H5Sget_select_type(space);
+  if (H5Sget_select_npoints(space) == 0) return section;
+  if (kind == H5S_SEL_ALL) {
+    const int dimensions = H5Sget_simple_extent_dims(space, section.count.data(), nullptr);
+    return dimensions > 0 ? std::optional(section) : std::nullopt;
+  }
+  Slab slab;
+  if (kind != H5S_SEL_HYPERSLABS || H5Sis_regular_hyperslab(space) <= 0 ||
+      !find_slab(space, slab)) {
+    return std::nullopt;
+  }
+  section.start = slab.first;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(slab.dimensions); ++d) {
+    if (slab.count[d] == 1 || slab.stride[d] == slab.block[d]) {
+      section.count[d] = slab.count[d] * slab.block[d];
+    } else if (slab.block[d] == 1) {
+      section.count[d] = slab.count[d];
+      section.stride[d] = slab.stride[d];
+    } else {
+      return std::nullopt;
+    }
+  }
+  return section;
+}
+
+std::optional<StridedMemory> strided_memory(const Section& section, int dimensions, hid_t space,
+                                            std::int64_t element_bytes) {
+  const auto there = selected_section(space);
+  Sizes size{};
+  int left = H5Sget_simple_extent_dims(space, size.data(), nullptr);  // dimensions of memory
+  if (!there || left < 1) return std::nullopt;
+  StridedMemory memory;
+  std::int64_t row = element_bytes;  // from one index of the dimension left - 1 to the next
+  // Passes dimensions of memory, from the one that varies fastest, until one has `count` elements.
+  const auto pass = [&](hsize_t count, std::int64_t& stride) {
+    while (left > 0) {
+      const auto d = static_cast<std::size_t>(--left);
+      const auto before = checked_multiply(static_cast<std::int64_t>(there->start[d]), row);
+      const auto offset = before ? checked_add(memory.offset, *before) : std::nullopt;
+      const auto along = checked_multiply(static_cast<std::int64_t>(there->stride[d]), row);
+      const auto next = checked_multiply(static_cast<std::int64_t>(size[d]), row);
+      if (!offset || !along || !next) return false;
+      memory.offset = *offset;
+      stride = *along;
+      row = *next;
+      if (there->count[d] != 1) return there->count[d] == count;
+    }
+    return count == 1;
+  };
+  for (auto d = static_cast<std::size_t>(dimensions); d-- > 0;) {
+    memory.strides[d] = element_bytes;
+    if (section.count[d] != 1 && !pass(section.count[d], memory.strides[d])) return std::nullopt;
+  }
+  std::int64_t unused = 0;
+  return pass(1, unused) ? std::optional(memory) : std::nullopt;
+}
+
 std::optional<Datatype> selected_bytes(hid_t space, std::int64_t element_bytes) {
   const H5S_sel_type kind = H5Sget_select_type(space);
   if (kind == H5S_SEL_ALL) {

@@ -28,6 +28,7 @@ enum class Reason : std::uint8_t {
   not_mpio,  // this and the next ones are those of calls of HDF5 (adapters/hdf5)
   not_collective,
   layout,
+  chunks,
   conversion,
   selection,
   overlap,
@@ -35,7 +36,7 @@ enum class Reason : std::uint8_t {
 };
 
 // In the order of the reasons. A record has these texts, and the table prints them.
-inline constexpr std::array<std::string_view, 23> reason_texts{
+inline constexpr std::array<std::string_view, 24> reason_texts{
     "taken over",
     "no library that takes calls over was built with the program's MPI",
     "the library that takes calls over could not be loaded",
@@ -54,7 +55,8 @@ inline constexpr std::array<std::string_view, 23> reason_texts{
     "the call moves the shared file pointer without the other ranks",
     "the file was not opened with HDF5's driver mpio",
     "the call is not collective",
-    "a dataset is not contiguous in the file, or has no place there yet",
+    "a dataset is compact, virtual, external or filtered, or has no place in the file yet",
+    "a chunked dataset is one of several, has too many chunks, or its selection is no box",
     "elements in memory are not those of the file, byte by byte",
     "a selection does not fit, or is of too many blocks",
     "ranks write the same bytes, or Weir refused the call",

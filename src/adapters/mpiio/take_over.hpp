@@ -22,6 +22,7 @@ namespace weir::mpiio {
 
 struct TakenFile;     // a file of which calls are taken over
 struct RecordedView;  // the bytes that a file of which calls are recorded shows to this rank
+struct StoredChunks;  // where the chunks of an array are in a file
 
 // An MPI_File_open that has returned `result`.
 struct Opening {
@@ -63,6 +64,24 @@ struct SetView {
   const char* representation;
 };
 
+// An array in chunks of these extents, in elements; all chunks are stored whole.
+struct ChunkedShape {
+  int dimensions;
+  const std::uint64_t* extents;  // of the array
+  const std::uint64_t* chunk_extents;
+  std::int64_t element_bytes;
+};
+
+// Elements of an array: along each dimension `count` of them, from `start` on, `stride` apart.
+struct ChunkedSection {
+  const std::uint64_t* start;
+  const std::uint64_t* count;
+  const std::uint64_t* stride;
+  // In memory, along each dimension, bytes from one element to the next; the memory of the transfer
+  // is then that of the first one, and its datatype is not looked at. Null: memory is as that says.
+  const std::int64_t* memory_strides;
+};
+
 // Takes the bytes of a call: the offset of the first one and, if they are not one block, the
 // numbers of their shape (adapters/calls/call_order.hpp).
 using TakeBytes = void (*)(void* context, std::int64_t offset, const std::int64_t* numbers,
@@ -90,9 +109,13 @@ struct TakeOver {
   // error class on all ranks. Or does nothing of that; of a collective call with the same reason on
   // all ranks.
   Moved (*move)(TakenFile* file, const Transfer& transfer);
-  // Does so for a collective call with a view of its own, which later calls do not have. `own` is
-  // the reason for which this rank has the call passed on, or Reason::taken.
+  // Does so for a call with a view of its own, which later calls do not have; it is collective or
+  // independent. `own` is the reason for which this rank has the call passed on, or Reason::taken.
   Moved (*move_in_view)(TakenFile* file, const SetView& view, const Transfer& transfer, Reason own);
+  // Does so for a collective call that moves a section of an array in chunks, which is the same
+  // array on all ranks, and is in the file. `chunks` may be null if there is a reason.
+  Moved (*move_in_chunks)(TakenFile* file, const StoredChunks* chunks,
+                          const ChunkedSection& section, const Transfer& transfer, Reason own);
   // Makes what this rank wrote durable. Returns MPI_SUCCESS or an error class.
   int (*sync)(TakenFile* file);
   // Sets the status of the split call that was taken over. Returns false if none was.
@@ -112,13 +135,24 @@ struct TakeOver {
   // false, and does not call take(), if the view is not known, or if its bytes are too irregular.
   bool (*find_bytes)(const RecordedView* view, Offset at, std::int64_t bytes, TakeBytes take,
                      void* context);
+
+  // Returns an array of which no chunk is in the file; null if Weir has no such arrays, or if there
+  // is no memory.
+  StoredChunks* (*new_chunks)(const ChunkedShape& shape);
+  void (*delete_chunks)(StoredChunks* chunks);
+  // Adds the chunk that begins at the element `corner` of the array, and `offset` bytes behind the
+  // beginning of the file. Returns false if this or the number of chunks is not possible.
+  bool (*add_chunk)(StoredChunks* chunks, const std::uint64_t* corner, std::int64_t offset);
+  // Called after the last chunk was added. Returns whether all are in the file; nothing, as -1, if
+  // there is no memory.
+  int (*end_chunks)(StoredChunks* chunks);
 };
 
 // The function of this name of the library that takes over.
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 6;
+inline constexpr std::int64_t take_over_version = 9;
 
 }  // namespace weir::mpiio
 

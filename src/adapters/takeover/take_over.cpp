@@ -14,6 +14,7 @@
 #include "adapters/takeover/handles.hpp"
 #include "adapters/takeover/rank_group.hpp"
 #include "adapters/takeover/recorded_view.hpp"
+#include "adapters/takeover/stored_chunks.hpp"
 #include "adapters/takeover/taken_file.hpp"
 #include "adapters/takeover/taking_thread.hpp"
 
@@ -124,6 +125,15 @@ Moved move_in_view(TakenFile* file, const SetView& view, const Transfer& transfe
   }
 }
 
+Moved move_in_chunks(TakenFile* file, const StoredChunks* chunks, const ChunkedSection& section,
+                     const Transfer& transfer, Reason own) {
+  try {
+    return file->move_in_chunks(chunks, section, transfer, own);
+  } catch (const std::exception&) {  // for lack of memory; others may end at Weir's deadline
+    return {Reason::failed};
+  }
+}
+
 int sync_file(TakenFile* file) { return file->sync(); }
 
 bool end_split(TakenFile* file, void* status) {
@@ -164,9 +174,37 @@ bool find_bytes(const RecordedView* view, Offset at, std::int64_t bytes, TakeByt
   }
 }
 
-constexpr TakeOver functions{open_file,     close_file, set_view,    set_atomicity, move_bytes,
-                             move_in_view,  sync_file,  end_split,   passed_on,     finalize,
-                             has_all_ranks, new_view,   delete_view, change_view,   find_bytes};
+StoredChunks* new_chunks(const ChunkedShape& shape) {
+  try {
+    return StoredChunks::create(shape).release();
+  } catch (const std::exception&) {  // for lack of memory
+    return nullptr;
+  }
+}
+
+void delete_chunks(StoredChunks* chunks) { const std::unique_ptr<StoredChunks> deleted(chunks); }
+
+bool add_chunk(StoredChunks* chunks, const std::uint64_t* corner, std::int64_t offset) {
+  try {
+    return chunks->add(corner, offset);
+  } catch (const std::exception&) {  // for lack of memory
+    return false;
+  }
+}
+
+int end_chunks(StoredChunks* chunks) {
+  try {
+    chunks->end();
+    return chunks->are_all() ? 1 : 0;
+  } catch (const std::exception&) {  // for lack of memory
+    return -1;
+  }
+}
+
+constexpr TakeOver functions{
+    open_file,   close_file, set_view,   set_atomicity, move_bytes,    move_in_view, move_in_chunks,
+    sync_file,   end_split,  passed_on,  finalize,      has_all_ranks, new_view,     delete_view,
+    change_view, find_bytes, new_chunks, delete_chunks, add_chunk,     end_chunks};
 
 }  // namespace
 }  // namespace weir::mpiio

@@ -1,11 +1,9 @@
 #include "adapters/takeover/taken_file.hpp"
 
 #include <fmt/format.h>
-#include <sys/types.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <exception>
@@ -16,7 +14,11 @@
 #include "adapters/takeover/datatype_pattern.hpp"
 #include "adapters/takeover/handles.hpp"
 #include "adapters/takeover/joint_request.hpp"
+#include "adapters/takeover/opened_again.hpp"
 #include "adapters/takeover/own_transfer.hpp"
+#include "adapters/takeover/part_vote.hpp"
+#include "adapters/takeover/refused.hpp"
+#include "adapters/takeover/stored_chunks.hpp"
 #include "adapters/takeover/taking_thread.hpp"
 #include "aggregation/agreement.hpp"
 #include "aggregation/call_queue.hpp"
@@ -31,124 +33,12 @@ using array::BytePattern;
 using takeover::from_handle;
 using takeover::RankGroup;
 
-constexpr std::size_t most_rounds = 64;
 // More patterns than these are exchanged only if they have so many bytes on average: a rank writes
 // and reads that many in short rows by itself in about the time of an exchange.
 constexpr std::int64_t few_patterns = 8;
 constexpr std::int64_t worth_an_exchange = 32 << 10;
-// A rank whose part is not such patterns tells this number instead of theirs.
-constexpr auto no_patterns = static_cast<std::int64_t>(most_rounds) + 1;
 // Memory with holes is packed so many bytes at a time, and at least one element.
 constexpr std::int64_t packed_at_once = std::int64_t{4} << 20;
-constexpr bool is_regular(mode_t mode) { return (mode & 0170000U) == 0100000U; }
-
-// What a rank tells the others of a pattern.
-enum Told : std::size_t {
-  told_reason,
-  told_patterns,
-  told_displacement,
-  told_offset,
-  told_block,
-  told_levels,
-  told_counts,
-  told_strides = told_counts + BytePattern::most_levels,
-  told_numbers = told_strides + BytePattern::most_levels
-};
-
-void tell(const BytePattern& pattern, std::span<std::int64_t> telling) {
-  telling[told_offset] = pattern.offset();
-  telling[told_block] = pattern.block();
-  telling[told_levels] = pattern.levels().size();
-  std::size_t level = 0;
-  for (const array::PatternLevel& one : pattern.levels()) {
-    telling[told_counts + level] = one.count;
-    telling[told_strides + level] = one.stride;
-    ++level;
-  }
-}
-
-// The numbers of one rank among those of all.
-std::span<const std::int64_t> of_rank(const std::vector<std::int64_t>& told, std::size_t rank) {
-  return std::span(told).subspan(rank * told_numbers, told_numbers);
-}
-
-std::optional<BytePattern> pattern_in(std::span<const std::int64_t> numbers) {
-  std::optional<BytePattern> pattern = BytePattern(numbers[told_offset], numbers[told_block]);
-  for (auto level = static_cast<std::size_t>(numbers[told_levels]); level-- > 0 && pattern;) {
-    pattern = pattern->repeated(numbers[told_counts + level], numbers[told_strides + level]);
-  }
-  return pattern;
-}
-
-// The numbers of all ranks' patterns of that number, where each rank has told of all of its own.
-std::vector<std::int64_t> of_number(const std::vector<std::int64_t>& told, std::size_t ranks,
-                                    std::size_t number) {
-  const std::size_t each = told.size() / ranks;
-  std::vector<std::int64_t> found;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const auto one = std::span(told).subspan(rank * each + number * told_numbers, told_numbers);
-    found.insert(found.end(), one.begin(), one.end());
-  }
-  return found;
-}
-
-// Adds the array in which the pattern of each rank is a box; empties `grids` if there is none.
-void add_grid(const std::vector<std::int64_t>& told, std::size_t ranks,
-              std::optional<std::vector<array::ByteGrid>>& grids) {
-  std::vector<BytePattern> patterns;
-  std::optional<std::int64_t> displacement = of_rank(told, 0)[told_displacement];
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const auto numbers = of_rank(told, rank);
-    const auto pattern = pattern_in(numbers);
-    if (!pattern) return grids.reset();
-    patterns.push_back(*pattern);
-    if (displacement != numbers[told_displacement]) displacement.reset();
-  }
-  auto grid = array::grid_of(patterns, displacement);
-  if (!grid) return grids.reset();
-  grids->push_back(std::move(*grid));
-}
-
-Reason greatest_reason(const std::vector<std::int64_t>& told, std::size_t ranks) {
-  std::int64_t reason = 0;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    reason = std::max(reason, of_rank(told, rank)[told_reason]);
-  }
-  return static_cast<Reason>(reason);
-}
-
-// Whether the part of each rank is one block, and no two of them have a byte in common.
-bool are_blocks_apart(const std::vector<std::int64_t>& told, std::size_t ranks) {
-  std::vector<BytePattern> blocks;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const auto numbers = of_rank(told, rank);
-    if (numbers[told_patterns] == 0) continue;
-    if (numbers[told_patterns] > 1 || numbers[told_levels] > 0) return false;
-    blocks.emplace_back(numbers[told_offset], numbers[told_block]);
-  }
-  std::ranges::sort(blocks, {}, &BytePattern::offset);
-  const auto meets_next = [](const BytePattern& one, const BytePattern& next) {
-    return next.offset() < one.end();
-  };
-  return std::ranges::adjacent_find(blocks, meets_next) == blocks.end();
-}
-
-// Opens the file again, as the MPI library has opened it. A file that the program only writes is
-// open for reading, too, if the system permits it: rows are then written together
-// (system/scattered_write.hpp).
-std::optional<storage::File> opened_again(const Opening& opening) {
-  if (opening.result != MPI_SUCCESS) return std::nullopt;
-  const bool only_writes = (opening.mode & MPI_MODE_WRONLY) != 0;
-  const bool writes = only_writes || (opening.mode & MPI_MODE_RDWR) != 0;
-  auto file = storage::File::open(opening.path, {.write = writes});
-  if (!file && only_writes) {
-    file = storage::File::open(opening.path, {.read = false, .write = true});
-  }
-  if (!file) return std::nullopt;
-  const auto facts = storage::facts_of(fmt::format("/proc/self/fd/{}", file.value().descriptor()));
-  if (!facts || !is_regular(facts.value().mode)) return std::nullopt;
-  return std::move(file).value();
-}
 
 // MPI has refused to copy bytes between the program's memory and a buffer.
 Error packing_failed() { return Error(ErrorCode::io, "MPI_Pack or MPI_Unpack failed"); }
@@ -166,41 +56,13 @@ std::byte* block_of(const Transfer& transfer, MPI_Datatype datatype) {
   return static_cast<std::byte*>(transfer.memory) + all->offset();
 }
 
-// The error class of MPI for an errno value of a write or read.
-int class_of(int system_error) {
-  switch (system_error) {
-    case ENOSPC:
-      return MPI_ERR_NO_SPACE;
-    case EDQUOT:
-      return MPI_ERR_QUOTA;
-    case EROFS:
-      return MPI_ERR_READ_ONLY;
-    case EACCES:
-    case EPERM:
-      return MPI_ERR_ACCESS;
-    default:
-      return MPI_ERR_IO;
-  }
-}
-
-// What a call that failed in Weir becomes; the error is equal on all ranks. If the storage refused
-// the bytes, the call fails: Open MPI 4.1.4 returns success on all ranks for some of the writes of
-// which the storage has refused a part. All else may succeed in the MPI library.
-Moved outcome_of(const Error& error) {
-  if (error.code == ErrorCode::invalid_argument) return {Reason::overlap};
-  const bool is_transfer = error.operation == "write" || error.operation == "read";
-  const bool is_refused = error.code == ErrorCode::io && is_transfer && error.system_error != 0;
-  if (!is_refused) return {Reason::failed};
-  return {Reason::taken, class_of(error.system_error)};
-}
-
 }  // namespace
 
 std::unique_ptr<TakenFile> TakenFile::open(const Opening& opening, bool threads, Reason& reason) {
   reason = Reason::not_opened;
   RankGroup* const group = RankGroup::of(from_handle<MPI_Comm>(opening.communicator));
   if (group == nullptr) return nullptr;
-  auto own = opened_again(opening);
+  auto own = takeover::opened_again(opening);
   Reason found = own ? Reason::taken : Reason::not_opened;
   if (own && !opening.has_room) found = Reason::no_room;
   if ((opening.mode & MPI_MODE_SEQUENTIAL) != 0) found = Reason::sequential;
@@ -235,7 +97,7 @@ int TakenFile::close() {
   }
   const Status own = own_.close();
   if (closed.ok()) closed = own;
-  const int result = closed.ok() ? MPI_SUCCESS : class_of(closed.error().system_error);
+  const int result = closed.ok() ? MPI_SUCCESS : takeover::class_of(closed.error());
   const int greatest = voters().greatest(result, MPI_ERR_LASTCODE);
   if (votes_ != nullptr) votes_->free();
   if (greatest != MPI_SUCCESS) PMPI_File_call_errhandler(file_, greatest);
@@ -289,7 +151,7 @@ Reason TakenFile::find_range(const Transfer& transfer, MPI_Datatype datatype, Pa
 }
 
 Reason TakenFile::find_bytes(Part& part) const {
-  const auto cut = view_->cut(part.first, part.bytes, most_rounds, part.patterns);
+  const auto cut = view_->cut(part.first, part.bytes, takeover::most_rounds, part.patterns);
   if (cut == array::ByteView::Cut::impossible) return Reason::arguments;
   const std::int64_t patterns = std::ssize(part.patterns);
   if (cut == array::ByteView::Cut::done &&
@@ -356,14 +218,15 @@ Moved TakenFile::move(const Transfer& transfer) {
   const bool is_agreed = transfer.way == Way::collective || transfer.way == Way::split;
   if (is_agreed && !is_of_taking_threads()) return {Reason::threads};
   if (transfer.from != From::shared_pointer) {
-    return is_agreed ? move_together(transfer) : move_alone(transfer);
+    return is_agreed ? move_together(transfer) : move_alone(transfer, Short::is_told);
   }
   return is_agreed ? move_ordered(transfer) : Moved{Reason::shared_pointer};
 }
 
-// The ranks tell each other their reasons as they tell their patterns.
+// The ranks tell each other their reasons as they tell their patterns, if they move together.
 Moved TakenFile::move_in_view(const SetView& view, const Transfer& transfer, Reason own) {
-  if (!is_of_taking_threads()) return {Reason::threads};
+  const bool is_agreed = transfer.way == Way::collective;
+  if (is_agreed && !is_of_taking_threads()) return {Reason::threads};
   unserved_ = own;
   try {
     if (own == Reason::taken) {
@@ -373,12 +236,12 @@ Moved TakenFile::move_in_view(const SetView& view, const Transfer& transfer, Rea
   } catch (const std::exception&) {  // no memory
     unserved_ = Reason::memory;
   }
-  return move_together(transfer);
+  return is_agreed ? move_together(transfer) : move_alone(transfer, Short::is_passed_on);
 }
 
 int TakenFile::sync() const {
   const Status synced = own_.sync();
-  return synced.ok() ? MPI_SUCCESS : class_of(synced.error().system_error);
+  return synced.ok() ? MPI_SUCCESS : takeover::class_of(synced.error());
 }
 
 // The MPI library's shared file pointer is the only one. Each rank reads it when all have come, and
@@ -407,13 +270,16 @@ Moved TakenFile::move_ordered(const Transfer& transfer) {
   return moved;
 }
 
-Moved TakenFile::move_alone(const Transfer& transfer) const {
+Moved TakenFile::move_alone(const Transfer& transfer, Short read) const {
   const auto datatype = from_handle<MPI_Datatype>(transfer.datatype);
   Part part;
   part.reason = find_own(transfer, datatype, part);
   if (part.reason != Reason::taken) return {part.reason};
   const auto moved = move_own(transfer, datatype, part);
-  int result = moved ? MPI_SUCCESS : class_of(moved.error().system_error);
+  if (read == Short::is_passed_on && moved && moved.value() < part.bytes) {
+    return {Reason::past_end};
+  }
+  int result = moved ? MPI_SUCCESS : takeover::class_of(moved.error());
   if (result == MPI_SUCCESS && transfer.way == Way::nonblocking) {
     result =
         takeover::make_completed_request(moved.value(), static_cast<MPI_Request*>(transfer.last));
@@ -508,54 +374,90 @@ Moved TakenFile::move_together(const Transfer& transfer) {
   } catch (const std::exception&) {  // no memory: the others learn it with all else
     part.reason = Reason::memory;
   }
-  Moved moved = move_part(transfer.writing, part);
-  if (moved.reason != Reason::taken) return moved;
+  const Moved moved = move_part(transfer.writing, part);
+  end(transfer, part, moved);
+  return moved;
+}
+
+Moved TakenFile::move_in_chunks(const StoredChunks* chunks, const ChunkedSection& given,
+                                const Transfer& transfer, Reason own) {
+  if (!is_of_taking_threads()) return {Reason::threads};
+  Part part;
+  std::optional<array::Section> section;
+  part.reason = group_.is_broken() ? Reason::failed : own;
+  try {
+    if (part.reason == Reason::taken) section = chunks->section_of(given);
+    if (part.reason == Reason::taken) {
+      part.reason = find_in_chunks(*chunks, section, transfer, given, part);
+    }
+  } catch (const std::exception&) {  // no memory
+    part.reason = Reason::memory;
+  }
+  const takeover::PartVote vote(group_, part.reason,
+                                chunks != nullptr ? chunks->fingerprint() : std::uint64_t{0});
+  Moved moved{vote.reason()};
+  if (moved.reason == Reason::taken) {
+    aggregation::ByteFile* const file = bytes();
+    if (file == nullptr) return {Reason::no_session};
+    aggregation::OpenArray& array =
+        file->chunked(chunks->fingerprint(), chunks->type(), chunks->extents());
+    const std::int64_t element = chunks->type().bytes();
+    const auto dimensions = static_cast<std::size_t>(section->dimensions());
+    const auto layout =
+        given.memory_strides == nullptr
+            ? array::Layout::packed(section->count, element, array::Order::row_major)
+            : array::Layout::strided(section->count, element,
+                                     std::span(given.memory_strides, dimensions));
+    const Status done = move_section(array, transfer.writing ? Direction::write : Direction::read,
+                                     *section, layout, part.memory);
+    if (!done.ok()) moved = takeover::outcome_of(done.error());
+  }
+  end(transfer, part, moved);
+  return moved;
+}
+
+Reason TakenFile::find_in_chunks(const StoredChunks& chunks,
+                                 const std::optional<array::Section>& section,
+                                 const Transfer& transfer, const ChunkedSection& given,
+                                 Part& part) const {
+  const auto datatype = from_handle<MPI_Datatype>(transfer.datatype);
+  const auto size = takeover::size_of(datatype);
+  const auto bytes = section ? chunks.bytes_of(*section) : std::nullopt;
+  const bool is_typed = given.memory_strides == nullptr;
+  const int refusing = transfer.writing ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
+  if (!bytes || !size || (mode_ & refusing) != 0 ||
+      (is_typed && checked_multiply(transfer.count, size->bytes) != bytes)) {
+    return Reason::arguments;
+  }
+  const auto end = chunks.end_of(*section);
+  if (!end) return Reason::layout;
+  if (!transfer.writing && *end > 0) {
+    const auto facts = storage::facts_of(path_);
+    if (!facts || facts.value().bytes < *end) return Reason::past_end;
+  }
+  part.bytes = *bytes;
+  if (is_typed) return find_memory(transfer, datatype, part);
+  part.memory = static_cast<std::byte*>(transfer.memory);
+  return Reason::taken;
+}
+
+void TakenFile::end(const Transfer& transfer, const Part& part, const Moved& moved) {
+  if (moved.reason != Reason::taken) return;
   if (moved.result == MPI_SUCCESS) {
     finish(transfer, part);
   } else {
     PMPI_File_call_errhandler(file_, moved.result);
   }
-  return moved;
 }
 
 Moved TakenFile::move_part(bool writing, const Part& part) {
-  const auto ranks = static_cast<std::size_t>(group_.ranks());
-  const auto pattern = [&](std::size_t number) {
-    return number < part.patterns.size() ? part.patterns[number] : BytePattern();
-  };
-  std::vector<std::int64_t> telling(told_numbers);
-  telling[told_reason] = static_cast<std::int64_t>(part.reason);
-  telling[told_patterns] = part.is_irregular ? no_patterns : std::ssize(part.patterns);
-  telling[told_displacement] = displacement_;
-  tell(pattern(0), telling);
-  std::vector<std::int64_t> told = group_.gathered(telling);
-  if (told.empty()) return {Reason::failed};
-  const Reason reason = greatest_reason(told, ranks);
+  const takeover::ToldPatterns own{part.patterns, displacement_, part.is_irregular};
+  const takeover::PartVote vote(group_, part.reason, own);
+  if (vote.reason() != Reason::taken) return {vote.reason()};
+  if (vote.is_each_alone()) return move_whole(writing, part);
+  Reason reason = Reason::taken;
+  const auto grids = vote.grids(own, reason);
   if (reason != Reason::taken) return {reason};
-  std::int64_t most = 1;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    most = std::max(most, of_rank(told, rank)[told_patterns]);
-  }
-  // Nobody gains by an exchange, or there is no array in which the ranks' parts are boxes: each
-  // rank moves its own.
-  if (most == no_patterns || are_blocks_apart(told, ranks)) return move_whole(writing, part);
-  std::optional<std::vector<array::ByteGrid>> grids(std::in_place);
-  if (most == 1) {
-    add_grid(told, ranks, grids);
-  } else {
-    const auto patterns = static_cast<std::size_t>(most);
-    telling.resize(patterns * told_numbers);
-    for (std::size_t number = 0; number < patterns; ++number) {
-      const auto place = std::span(telling).subspan(number * told_numbers, told_numbers);
-      place[told_displacement] = displacement_;
-      tell(pattern(number), place);
-    }
-    told = group_.gathered(telling);
-    if (told.empty()) return {Reason::failed};
-    for (std::size_t number = 0; number < patterns && grids; ++number) {
-      add_grid(of_number(told, ranks, number), ranks, grids);
-    }
-  }
   return grids ? move_grids(writing, *grids, part.memory) : move_whole(writing, part);
 }
 
@@ -563,7 +465,7 @@ Moved TakenFile::move_whole(bool writing, const Part& part) const {
   if (part.bytes == 0) return {};
   const auto moved = move_range(writing, part.first, part.bytes, part.memory);
   if (moved && moved.value() == part.bytes) return {};
-  return {Reason::taken, moved ? MPI_ERR_IO : class_of(moved.error().system_error)};
+  return {Reason::taken, moved ? MPI_ERR_IO : takeover::class_of(moved.error())};
 }
 
 void TakenFile::finish(const Transfer& transfer, const Part& part) {
@@ -589,26 +491,32 @@ Moved TakenFile::move_grids(bool writing, const std::vector<array::ByteGrid>& gr
   aggregation::ByteFile* const file = bytes();
   if (file == nullptr) return {Reason::no_session};
   const auto direction = writing ? Direction::write : Direction::read;
-  const Status moved = grids.size() == 1 ? move_boxes(*file, direction, grids.front(), memory)
-                                         : takeover::move_grids(*group_.session(), *file, direction,
-                                                                group_.rank(), grids, memory);
-  return moved.ok() ? Moved{} : outcome_of(moved.error());
+  Status moved;
+  if (grids.size() == 1) {
+    const array::ByteGrid& grid = grids.front();
+    const array::Box& box = grid.boxes[static_cast<std::size_t>(group_.rank())];
+    moved =
+        move_section(file->array(0, grid.shape, grid.offset), direction, array::Section::of(box),
+                     array::Layout::packed(box.extent, 1, array::Order::row_major), memory);
+  } else {
+    moved = takeover::move_grids(*group_.session(), *file, direction, group_.rank(), grids, memory);
+  }
+  return moved.ok() ? Moved{} : takeover::outcome_of(moved.error());
 }
 
 // The session remembers the regions of earlier calls.
-Status TakenFile::move_boxes(aggregation::ByteFile& file, Direction direction,
-                             const array::ByteGrid& grid, std::byte* memory) {
-  const array::Box& box = grid.boxes[static_cast<std::size_t>(group_.rank())];
-  const auto layout = array::Layout::packed(box.extent, 1, array::Order::row_major);
+Status TakenFile::move_section(aggregation::OpenArray& array, Direction direction,
+                               const array::Section& section, const Result<array::Layout>& layout,
+                               std::byte* memory) {
   const aggregation::MemoryPiece piece{layout ? &layout.value() : nullptr, memory};
   const Status possible = layout ? Status() : Status(layout.error());
-  const auto call = aggregation::Call::of(
-      fmt::format("a collective {} of {} bytes from {} on",
-                  direction == Direction::write ? "write" : "read", grid.shape.text(), grid.offset),
-      possible);
+  const auto call =
+      aggregation::Call::of(fmt::format("a collective {} of parts of {} elements of {} bytes",
+                                        direction == Direction::write ? "write" : "read",
+                                        array.shape().text(), array.type().bytes()),
+                            possible);
   return group_.session()
-      ->begin_regions(call, &file.array(0, grid.shape, grid.offset), direction,
-                      {array::Section::of(box), {&piece, 1}}, nullptr)
+      ->begin_regions(call, &array, direction, {section, {&piece, 1}}, nullptr)
       ->wait();
 }
 

@@ -32,6 +32,8 @@
 #include "aggregation/byte_file.hpp"
 #include "array/byte_grid.hpp"
 #include "array/byte_pattern.hpp"
+#include "array/layout.hpp"
+#include "array/section.hpp"
 #include "common/direction.hpp"
 #include "common/status.hpp"
 #include "system/file.hpp"
@@ -57,9 +59,14 @@ struct TakenFile {
   void set_atomicity(int result, bool is_atomic);
   // Collective if the call is, unless that is nonblocking.
   Moved move(const Transfer& transfer);
-  // Collective. Moves what the ranks see in views that only this call has, unless a rank has a
-  // reason of its `own` to pass it on. A file has calls of this kind alone, and no set_view().
+  // Collective if the call is. Moves what the ranks, or this one, see in views that only this call
+  // has, unless a rank has a reason of its `own` to pass it on. A file has calls of this kind
+  // alone, from one thread at a time, and no set_view().
   Moved move_in_view(const SetView& view, const Transfer& transfer, Reason own);
+  // Collective. Moves a section of an array in chunks, which a file of this kind alone has, too.
+  // `chunks` is null if the rank has a reason of its own.
+  Moved move_in_chunks(const StoredChunks* chunks, const ChunkedSection& given,
+                       const Transfer& transfer, Reason own);
   // Makes what this rank wrote durable. Returns MPI_SUCCESS or an error class.
   [[nodiscard]] int sync() const;
   [[nodiscard]] bool end_split(MPI_Status* status);
@@ -90,8 +97,11 @@ struct TakenFile {
   Moved move_together(const Transfer& transfer);
   // Moves the parts of all ranks from the shared file pointer on, in the order of the ranks.
   Moved move_ordered(const Transfer& transfer);
+  // What becomes of a read that finds the end of the file: its status tells it, or the MPI library
+  // carries it out.
+  enum class Short : std::uint8_t { is_told, is_passed_on };
   // Moves the part of this rank.
-  Moved move_alone(const Transfer& transfer) const;
+  Moved move_alone(const Transfer& transfer, Short read) const;
   [[nodiscard]] Reason find_own(const Transfer& transfer, MPI_Datatype datatype, Part& part) const;
   // Returns how many bytes were moved.
   Result<std::int64_t> move_own(const Transfer& transfer, MPI_Datatype datatype,
@@ -111,12 +121,19 @@ struct TakenFile {
   [[nodiscard]] bool is_past_end(const Part& part) const;
   // Moves the boxes of all grids as one request; those of a single grid as regions.
   Moved move_grids(bool writing, const std::vector<array::ByteGrid>& grids, std::byte* memory);
-  Status move_boxes(aggregation::ByteFile& file, Direction direction, const array::ByteGrid& grid,
-                    std::byte* memory);
+  Status move_section(aggregation::OpenArray& array, Direction direction,
+                      const array::Section& section, const Result<array::Layout>& layout,
+                      std::byte* memory);
   // Moves the patterns of all ranks.
   Moved move_part(bool writing, const Part& part);
   // Moves the part of this rank, whatever the others do.
   Moved move_whole(bool writing, const Part& part) const;
+  [[nodiscard]] Reason find_in_chunks(const StoredChunks& chunks,
+                                      const std::optional<array::Section>& section,
+                                      const Transfer& transfer, const ChunkedSection& given,
+                                      Part& part) const;
+  // Does what is left of a collective call whose bytes were moved, or reports its error.
+  void end(const Transfer& transfer, const Part& part, const Moved& moved);
   void finish(const Transfer& transfer, const Part& part);
   [[nodiscard]] aggregation::ByteFile* bytes();
 

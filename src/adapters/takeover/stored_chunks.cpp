@@ -1,0 +1,112 @@
+#include "adapters/takeover/stored_chunks.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "array/chunk_grid.hpp"
+#include "array/fingerprint.hpp"
+#include "array/region.hpp"
+#include "common/checked.hpp"
+
+namespace weir::mpiio {
+namespace {
+
+constexpr auto last_offset = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+
+// Returns nothing if a number is too large for Weir.
+std::optional<array::Indices> indices_of(const std::uint64_t* numbers, int dimensions) {
+  array::Indices found;
+  for (const std::uint64_t number : std::span(numbers, static_cast<std::size_t>(dimensions))) {
+    if (number > last_offset) return std::nullopt;
+    found.push_back(static_cast<std::int64_t>(number));
+  }
+  return found;
+}
+
+}  // namespace
+
+std::unique_ptr<StoredChunks> StoredChunks::create(const ChunkedShape& shape) {
+  if (shape.dimensions < 1 || shape.dimensions > array::max_dimensions) return nullptr;
+  const auto extents = indices_of(shape.extents, shape.dimensions);
+  const auto stored = indices_of(shape.chunk_extents, shape.dimensions);
+  const auto type = array::ElementType::record(shape.element_bytes);
+  if (!extents || !stored || !type) return nullptr;
+  const auto whole = array::Shape::create(*extents);
+  if (!whole || !whole.value().bytes(type.value())) return nullptr;
+  const auto grid = array::ChunkGrid::create(whole.value(), *stored);
+  const auto bytes = storage::bytes_of(*stored, type.value());
+  if (!grid || !bytes) return nullptr;
+  return std::make_unique<StoredChunks>(
+      storage::ChunkExtents{.grid = grid.value(), .stored_extents = stored, .places = {}},
+      type.value(), *bytes);
+}
+
+bool StoredChunks::add(const std::uint64_t* corner, std::int64_t offset) {
+  const array::ChunkGrid& grid = extents_.grid;
+  const auto index = indices_of(corner, grid.shape().dimensions());
+  const auto end = checked_add(offset, chunk_bytes_);
+  if (!index || !end || offset < 0) return false;
+  array::Indices coordinates;
+  for (int d = 0; d < index->size(); ++d) {
+    coordinates.push_back((*index)[d] / (*extents_.stored_extents)[d]);
+    if (coordinates[d] >= grid.counts()[d]) return true;
+  }
+  if (added_.size() == most_chunks) return false;
+  added_.push_back({grid.number(coordinates), offset});
+  end_ = std::max(end_, *end);
+  return true;
+}
+
+void StoredChunks::end() {
+  std::ranges::sort(added_, {}, &Chunk::number);
+  const auto repeated = std::ranges::unique(added_, {}, &Chunk::number);
+  added_.erase(repeated.begin(), repeated.end());
+  array::Fingerprint known;
+  known.add(extents_.grid.shape().extents());
+  known.add(*extents_.stored_extents);
+  known.add(type_.bytes());
+  std::vector<array::ChunkTable::Run> runs;
+  for (const Chunk& chunk : added_) {
+    array::ChunkTable::add(runs, chunk.number, {0, chunk.offset});
+    known.add(chunk.number);
+    known.add(chunk.offset);
+  }
+  chunks_ = std::ssize(added_);
+  added_ = {};
+  extents_.places = array::ChunkTable::of(runs);
+  fingerprint_ = known.value();
+}
+
+bool StoredChunks::are_all() const { return chunks_ == extents_.grid.chunks(); }
+
+std::optional<array::Section> StoredChunks::section_of(const ChunkedSection& given) const {
+  const array::Shape& shape = extents_.grid.shape();
+  const auto start = indices_of(given.start, shape.dimensions());
+  const auto count = indices_of(given.count, shape.dimensions());
+  const auto stride = indices_of(given.stride, shape.dimensions());
+  if (!start || !count || !stride) return std::nullopt;
+  const auto all = [](const array::Indices& one) { return std::span(one.begin(), one.end()); };
+  auto section = array::Section::create(shape, all(*start), all(*count), all(*stride));
+  return section ? std::optional(std::move(section).value()) : std::nullopt;
+}
+
+std::optional<std::int64_t> StoredChunks::bytes_of(const array::Section& section) const {
+  return checked_multiply(section.elements(), type_.bytes());
+}
+
+std::optional<std::int64_t> StoredChunks::end_of(const array::Section& section) const {
+  if (section.empty()) return 0;
+  if (are_all()) return end_;
+  std::int64_t end = 0;
+  array::ChunksMeeting meeting(extents_.grid, array::Region(section));
+  for (std::int64_t chunk = 0; meeting.next(chunk);) {
+    const auto place = extents_.place_of(chunk);
+    if (!place) return std::nullopt;
+    end = std::max(end, place->offset + chunk_bytes_);
+  }
+  return end;
+}
+
+}  // namespace weir::mpiio
