@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from failing_runs import environment, launcher
+from mpi_launcher import SMALL_BUFFERS
 from own_stager import Stager, start
 from staged_values import counts, density
 
@@ -32,7 +33,7 @@ def run(
     ranks_per_node: int = 1,
     cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    own = stager.variables() | {"PYTHONPATH": str(PROGRAM.parents[1])}
+    own = stager.variables() | SMALL_BUFFERS | {"PYTHONPATH": str(PROGRAM.parents[1])}
     if stager.others:
         own["WEIR_RANKS_PER_NODE"] = str(ranks_per_node)
     return subprocess.run(
@@ -73,7 +74,7 @@ def ended_without_stager(
     Returns the ranks' exit status and what they printed.
     """
     one = one or start("--stager-memory", "16m")
-    own = one.variables() | {"PYTHONPATH": str(PROGRAM.parents[1])}
+    own = one.variables() | SMALL_BUFFERS | {"PYTHONPATH": str(PROGRAM.parents[1])}
     writer = subprocess.Popen(
         [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", sys.executable, "-m", "mpi4py",
          PROGRAM, *words],

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from failing_runs import FAULTY_IO, environment, launcher
-from mpi_launcher import preload
+from mpi_launcher import SMALL_BUFFERS, preload
 
 PROGRAM = Path(__file__).with_name("changing_ranks.py")
 RUN_SECONDS = 250  # less than a test's own deadline, so that the launcher ends a job that hangs
@@ -28,7 +28,8 @@ def run(
         [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), "env",
          f"LD_PRELOAD={preload(faulty)}",
          sys.executable, "-m", "mpi4py", PROGRAM, folder, *arguments],
-        env=environment({}), capture_output=True, text=True, timeout=RUN_SECONDS + 15, check=False,
+        env=environment(SMALL_BUFFERS), capture_output=True, text=True, timeout=RUN_SECONDS + 15,
+        check=False,
     )  # fmt: skip
 
 
