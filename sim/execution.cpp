@@ -161,9 +161,13 @@ Outcome Execution::run(sg4::Engine& engine) {
   engine.run();
   Outcome outcome;
   outcome.seconds = sg4::Engine::get_clock();
-  outcome.moved = {flows_.bytes * asked_.steps,      std::ssize(flows_.clients),
-                   flows_.operations * asked_.steps, flows_.calls * asked_.steps,
-                   flows_.messages * asked_.steps,   flows_.message_bytes * asked_.steps};
+  outcome.moved = {.bytes = flows_.bytes * asked_.steps,
+                   .bytes_moved = flows_.bytes_moved * asked_.steps,
+                   .clients = std::ssize(flows_.clients),
+                   .operations = flows_.operations * asked_.steps,
+                   .calls = flows_.calls * asked_.steps,
+                   .messages = flows_.messages * asked_.steps,
+                   .message_bytes = flows_.message_bytes * asked_.steps};
   outcome.parts = operations_.part_loads();
   outcome.parts.push_back(message_loads_.summary("messages"));
   if (asked_.network) outcome.parts.push_back(operations_.network_load());

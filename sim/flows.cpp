@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "plan/file_windows.hpp"
 #include "plan/node_messages.hpp"
 #include "plan/piece_extents.hpp"
 #include "plan/plan.hpp"
@@ -43,6 +44,7 @@ class Collector {
   const topology::Topology& topology_;
   const FlowRules& rules_;
   Flows flows_;
+  std::int64_t pieces_ = 0;
   std::int64_t extents_ = 0;
 };
 
@@ -98,7 +100,7 @@ Status Collector::add_aggregator(const std::shared_ptr<const plan::Plan>& plan,
 Status Collector::add_operation(const plan::Plan& plan, const plan::Piece& piece,
                                 const std::vector<plan::Contributor>& contributors,
                                 Client& client) {
-  if (++flows_.operations > rules_.most_operations) {
+  if (++pieces_ > rules_.most_operations) {
     return invalid_argument(
         fmt::format("the plan has more than {} operations: give a larger buffer, a smaller array "
                     "or fewer ranks",
@@ -106,20 +108,28 @@ Status Collector::add_operation(const plan::Plan& plan, const plan::Piece& piece
   }
   Operation operation;
   operation.first_share = client.shares.size();
-  if (plan.parameters().strategy != plan::Strategy::direct) {
+  const bool is_direct = plan.parameters().strategy == plan::Strategy::direct;
+  if (!is_direct) {
     add_messages(plan, piece, contributors, client, operation);
   }
   TargetBytes targets;
-  plan::PieceExtents extents(plan, piece, contributors);
-  for (plan::FileExtent extent; extents.next(extent);) {
-    if (++extents_ > most_extents) {
+  // A whole array has no holes, except between rows that other groups read.
+  const bool moves_holes = plan.request().direction == Direction::read && !is_direct;
+  plan::FileWindows windows(
+      plan::PieceExtents(plan, piece, contributors),
+      moves_holes ? plan::widest_gap(plan, piece.id.array, rules_.rates) : -1);
+  for (plan::FileWindow window; windows.next(window);) {
+    extents_ += std::ssize(window.extents);
+    if (extents_ > most_extents) {
       return invalid_argument(fmt::format(
           "the request has more than {} extents in the file: give a smaller array", most_extents));
     }
     ++operation.calls;
-    operation.bytes += extent.bytes;
-    add_to_targets(extent.offset, extent.bytes, rules_.targets, rules_.stripe_bytes, targets);
+    operation.bytes += window.bytes();
+    for (const plan::FileExtent& extent : window.extents) flows_.bytes += extent.bytes;
+    add_to_targets(window.offset(), window.bytes(), rules_.targets, rules_.stripe_bytes, targets);
   }
+  flows_.operations += is_direct ? operation.calls : 1;
   append(targets, client.shares);
   operation.targets = static_cast<std::uint32_t>(targets.size());
   client.operations.push_back(operation);
@@ -165,7 +175,7 @@ Status Collector::keep(Client client) {
     flows_.calls += one.calls;
     flows_.messages += one.messages;
     flows_.message_bytes += one.message_bytes;
-    flows_.bytes += one.bytes;
+    flows_.bytes_moved += one.bytes;
   }
   flows_.clients.push_back(std::move(client));
   return {};

@@ -2,7 +2,9 @@
 // messages that fill each piece, in the order in which the library works on them.
 //
 //     client      an aggregator; with Strategy::direct, a rank
-//     operation   one piece: messages from other nodes to the client's node, then calls on the file
+//     operation   one piece: messages from other nodes to the client's node, then calls on the
+//     file;
+//                 with Strategy::direct, a rank's part of a piece, whose calls follow each other
 //
 // The messages of one piece are merged to one flow into the client's node; their number and bytes
 // are kept. Nothing else is merged.
@@ -16,6 +18,7 @@
 
 #include "common/status.hpp"
 #include "plan/parameters.hpp"
+#include "plan/platform_rates.hpp"
 #include "plan/request.hpp"
 #include "topology/topology.hpp"
 
@@ -30,8 +33,8 @@ struct Share {
 };
 
 struct Operation {
-  std::int64_t bytes = 0;          // of the file
-  std::int64_t calls = 0;          // extents of the file, each of which is a call
+  std::int64_t bytes = 0;          // of the file, with the holes that a read moves along
+  std::int64_t calls = 0;          // ranges of the file, each of which is a call
   std::int64_t messages = 0;       // between the client's node and other nodes
   std::int64_t message_bytes = 0;  // of those
   // The client's shares of this operation begin here: first `sources`, by I/O group or by switch,
@@ -64,11 +67,13 @@ struct Client {
 
 struct Flows {
   std::vector<Client> clients;  // those with operations
+  // What storage is asked for at a time: a piece, or with Strategy::direct each call of one.
   std::int64_t operations = 0;
   std::int64_t calls = 0;
   std::int64_t messages = 0;
   std::int64_t message_bytes = 0;
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;        // of the request
+  std::int64_t bytes_moved = 0;  // of the operations
 };
 
 struct FlowRules {
@@ -80,6 +85,7 @@ struct FlowRules {
   // Whether sources of messages are asked for by switches of the topology's network. They include
   // the client's own switch.
   bool by_switch = false;
+  plan::PlatformRates rates = {};  // decide which holes a read moves along
   std::int64_t most_operations = std::int64_t{1} << 22;
   // Each client is an actor with a stack of 32 KiB in the simulation: 8 GiB.
   std::int64_t most_clients = std::int64_t{1} << 18;

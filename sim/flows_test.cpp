@@ -90,7 +90,29 @@ TEST(Flows, RanksThatWriteDirectlyCallForEachRow) {
   EXPECT_EQ(flows.clients.size(), 16U);
   EXPECT_EQ(flows.messages, 0);
   EXPECT_EQ(flows.calls, 16 * 64);
+  EXPECT_EQ(flows.operations, 16 * 64);
   EXPECT_EQ(flows.bytes, 64 * 16 * 64);
+}
+
+TEST(Flows, ReadsMoveShortHolesAlongAndWritesDoNot) {
+  // Each of 4 groups has 256 of the 1024 bytes of each of 64 rows.
+  const auto topology = nodes_in_groups(8, 2, 2);
+  plan::Request request = columns(64, 16, 64);
+  const auto written = flows_of_plan(request, topology, two_phase(1, 1 << 20), {}).value();
+  EXPECT_EQ(written.calls, 4 * 64);
+  EXPECT_EQ(written.bytes_moved, written.bytes);
+  request.direction = Direction::read;
+  const auto read = flows_of_plan(request, topology, two_phase(1, 1 << 20), {}).value();
+  EXPECT_EQ(read.operations, 4);
+  EXPECT_EQ(read.calls, 4);
+  EXPECT_EQ(read.bytes, 64 * 1024);
+  EXPECT_EQ(read.bytes_moved, 4 * (63 * 1024 + 256));
+  // The ranks of a node read for themselves.
+  plan::Parameters direct;
+  direct.strategy = plan::Strategy::direct;
+  const auto alone = flows_of_plan(request, topology, direct, {}).value();
+  EXPECT_EQ(alone.calls, 16 * 64);
+  EXPECT_EQ(alone.bytes_moved, 64 * 1024);
 }
 
 TEST(Flows, NodesGatherWithoutMessages) {

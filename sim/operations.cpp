@@ -119,7 +119,7 @@ void Operations::transfer(const Client& client, const Operation& operation) {
   if (turns != nullptr && turns->places) turns->places->release();
   ++moved_.operations;
   moved_.calls += operation.calls;
-  moved_.bytes += operation.bytes;
+  moved_.bytes_moved += operation.bytes;
   clients_.insert(client.rank);
   turn_seconds_ += began - asked_at;
   operation_seconds_ += sg4::Engine::get_clock() - began;

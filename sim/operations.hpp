@@ -52,7 +52,7 @@ class Operations {
   // Return the sums of the clients' times.
   [[nodiscard]] double turn_seconds() const { return turn_seconds_; }
   [[nodiscard]] double operation_seconds() const { return operation_seconds_; }
-  // Returns what operations have moved so far, without messages.
+  // Returns what operations have moved so far, without messages and the bytes of the request.
   [[nodiscard]] Moved moved() const;
 
  private:

@@ -58,6 +58,7 @@ def outcome(rate: float, limit: str = "stagers", busy: float = 0.9) -> Outcome:
         {
             "seconds": 1,
             "bytes": rate,
+            "bytes_moved": rate,
             "bytes_per_second": rate,
             "strategy": "two-phase",
             "why": "",

@@ -62,6 +62,8 @@ class Outcome(Record):
 
     seconds: NonNegative
     bytes: NonNegative
+    bytes_moved: NonNegative
+    """Of operations: with the holes between rows that reads move along."""
     bytes_per_second: NonNegative
     strategy: str
     why: str

@@ -199,9 +199,11 @@ def enough_text(several: Sequence[Simulated]) -> str:
 
 
 def _counts(outcome: Outcome) -> str:
+    holes = outcome.bytes_moved - outcome.bytes
     return (
         f"{outcome.clients} clients, {outcome.operations:.0f} "
-        f"operations of {size_text(outcome.bytes / max(1.0, outcome.operations))} in "
+        f"operations of {size_text(outcome.bytes_moved / max(1.0, outcome.operations))} "
+        f"{f'({size_text(holes)} between rows) ' if holes else ''}in "
         f"{outcome.calls:.0f} calls; {outcome.messages:.0f} messages, "
         f"{size_text(outcome.message_bytes)}"
     )
