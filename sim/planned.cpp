@@ -99,7 +99,6 @@ Result<Planned> plan_of(const Description& asked, const plan::Request& request,
   FlowRules rules;
   rules.targets = asked.targets();
   rules.stripe_bytes = asked.stripe_bytes;
-  rules.by_switch = asked.network.has_value();
   rules.rates = rates_of(asked);
   rules.aggregators_on_first_nodes = asked.exchange.aggregators_on_first_nodes;
   auto flows = flows_of_plan(request, topology.value(), planned.parameters, rules);
@@ -143,6 +142,7 @@ ordered_json json_of(const Planned& planned, const Outcome& outcome) {
   json["calls"] = static_cast<double>(moved.calls);
   json["messages"] = static_cast<double>(moved.messages);
   json["message_bytes"] = static_cast<double>(moved.message_bytes);
+  json["links_of_senders"] = outcome.links_of_senders;
   json["client_seconds"] = {{"messages", outcome.message_seconds},
                             {"turn", outcome.turn_seconds},
                             {"operations", outcome.operation_seconds}};

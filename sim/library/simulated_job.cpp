@@ -53,7 +53,8 @@ class Job {
 void Job::act(std::int64_t number, const RankProgram& program) {
   SimulatedRank own;
   own.system = &system_;
-  own.node = &nodes_[static_cast<std::size_t>(number / asked_.ranks_per_node)];
+  own.number_of_node = number / asked_.ranks_per_node;
+  own.node = &nodes_[static_cast<std::size_t>(own.number_of_node)];
   own.processors = asked_.ranks_per_node;
   const auto client = clients_.find(number);
   if (client != clients_.end()) own.client = client->second;

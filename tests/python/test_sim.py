@@ -69,6 +69,7 @@ def outcome(rate: float, limit: str = "stagers", busy: float = 0.9) -> Outcome:
             "calls": 1,
             "messages": 1,
             "message_bytes": 1,
+            "links_of_senders": True,
             "client_seconds": {"messages": 0, "turn": 0, "operations": 1},
             "parts": [
                 {

@@ -78,6 +78,25 @@ def test_the_library_does_what_its_plan_says_in_the_same_time(platform: str, ask
 
 
 @needs_simulator
+@pytest.mark.parametrize("read", [False, True], ids=["write", "read"])
+def test_a_node_that_has_all_data_sends_them_by_its_own_link(read: bool) -> None:
+    """Four ranks of one node have 64 MiB, and 15 of 16 aggregators are on other nodes."""
+    words = {"shape": "4x16m", "type": "uint8", "distribution": "BLOCK,*", "buffer": 131072}
+    asked = Asked("array", 64, strategy="two-phase", aggregators=16, read=read, **words)
+    link = 425e6
+    for found in both("intrepid", asked):
+        assert found.links_of_senders
+        assert found.limit.name == ("messages received" if read else "messages sent")
+        assert found.limit.busiest == "0"
+        assert found.message_bytes == 60 << 20
+        assert found.seconds == pytest.approx(found.message_bytes / link, rel=0.1)
+        assert found.seconds > found.message_bytes / link
+    slow = replace(asked, slow=(slow_in("node=0:0.25"),))
+    for found in both("intrepid", slow):
+        assert found.seconds == pytest.approx(4 * (60 << 20) / link, rel=0.1)
+
+
+@needs_simulator
 def test_a_slow_unit_is_waited_for() -> None:
     slow = messages(
         16, strategy="posix", level="library", slow=(slow_in("collective network=0:0.5"),)
@@ -132,7 +151,7 @@ def array(ranks: int, **more: Any) -> Asked:
         ("intrepid", array(16, strategy="direct"), 0.134810086),
         ("intrepid", array(16, strategy="node", aggregators=1, steps=2), 0.068404172),
         ("intrepid", array(16, strategy="two-phase", aggregators=4), 0.003082055),
-        ("intrepid", array(16, strategy="server-directed", aggregators=8, read=True), 0.002788757),
+        ("intrepid", array(16, strategy="server-directed", aggregators=8, read=True), 0.002868756),
         # A node reads its rows of 64 bytes together with those of the other nodes between them.
         (
             "intrepid",

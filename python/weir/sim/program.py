@@ -74,6 +74,8 @@ class Outcome(Record):
     calls: NonNegative
     messages: NonNegative
     message_bytes: NonNegative
+    links_of_senders: bool
+    """Whether messages passed the links of both nodes, and not only that of the client."""
     client_seconds: ClientSeconds
     parts: list[PartLoad]
     limit: Limit
