@@ -422,6 +422,25 @@ def test_without_weir_sim_the_error_says_what_to_install() -> None:
         simulate(intrepid(), glean(), {"WEIR_SIM": "/nowhere"})
 
 
+def test_a_simulation_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    slow = tmp_path / "simulator"
+    slow.write_text("#!/bin/bash\nexec sleep 60\n")
+    slow.chmod(0o755)
+    with pytest.raises(
+        BenchError, match=r"ended after 0\.1 s \(--timeout\) .* 4096 ranks: give more"
+    ):
+        simulate(intrepid(), glean(), {**os.environ, "WEIR_SIM": str(slow)}, timeout=0.1)
+
+
+def test_simulated_ranks_get_no_settings_of_the_users_sessions(tmp_path: Path) -> None:
+    tells = tmp_path / "simulator"
+    tells.write_text("#!/bin/bash\nenv | grep ^WEIR_ >&2 || echo none >&2\nexit 1\n")
+    tells.chmod(0o755)
+    environment = {**os.environ, "WEIR_SIM": str(tells), "WEIR_PLATFORM": "intrepid"}
+    with pytest.raises(BenchError, match="status 1: none"):
+        simulate(intrepid(), glean(), environment)
+
+
 # ---- Findings -----------------------------------------------------------------------------------
 
 
