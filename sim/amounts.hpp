@@ -8,8 +8,10 @@ namespace weir::sim {
 
 // What was moved in all steps.
 struct Moved {
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;        // of the request
+  std::int64_t bytes_moved = 0;  // of operations, with the holes that reads move along
   std::int64_t clients = 0;
+  // What storage was asked for at a time: a piece, or where ranks move rows by themselves a row.
   std::int64_t operations = 0;
   std::int64_t calls = 0;
   std::int64_t messages = 0;

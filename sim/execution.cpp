@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <simgrid/s4u.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,7 @@ class Execution {
   Execution(const Description& asked, const Flows& flows)
       : asked_(asked),
         flows_(flows),
+        buffers_(asked.ahead ? flows.buffers : 1),
         operations_(asked, flows, Machine::Nodes::as_flows_need),
         machine_(operations_.machine()) {}
 
@@ -46,6 +49,11 @@ class Execution {
   void act(const Client& client);
   Comms start_messages(const Client& client, const Operation& operation);
   Comms start_exchange(const Client& client, const Operation& operation);
+  void add_message(const Client& client, std::int64_t place, double bytes);
+  void start_costs(const Client& client, const Operation& operation, Comms& comms);
+  [[nodiscard]] static const Operation& operation_at(const Client& client, std::int64_t number) {
+    return client.operations[static_cast<std::size_t>(number) % client.operations.size()];
+  }
   void write(const Client& client);
   void read(const Client& client);
   void begin_step();
@@ -53,9 +61,9 @@ class Execution {
 
   const Description& asked_;
   const Flows& flows_;
+  std::int64_t buffers_;  // of a client
   Operations operations_;
   const Machine& machine_;
-  UnitLoads message_loads_;  // by nodes
   sg4::BarrierPtr meeting_;
   double message_seconds_ = 0;
 };
@@ -75,26 +83,59 @@ Comms Execution::start_exchange(const Client& client, const Operation& operation
   return comms;
 }
 
+// Adds the bytes to the loads of the nodes' links that are simulated.
+void Execution::add_message(const Client& client, std::int64_t place, double bytes) {
+  const bool by_node = flows_.sources == Sources::nodes;
+  const std::int64_t from = asked_.read ? client.node : place;
+  const std::int64_t to = asked_.read ? place : client.node;
+  if (by_node || asked_.read) {
+    operations_.add_to_link_out_of(from, bytes, bytes / machine_.rate_of_messages(from));
+  }
+  if (by_node || !asked_.read) {
+    operations_.add_to_link_into(to, bytes, bytes / machine_.rate_of_messages(to));
+  }
+}
+
+// What each message costs besides its bytes passes the link into its receiver, as bytes that take
+// as long; or the client's link, if receivers are not known.
+void Execution::start_costs(const Client& client, const Operation& operation, Comms& comms) {
+  const double seconds = asked_.messages.seconds_each * static_cast<double>(operation.messages);
+  if (seconds <= 0) return;
+  if (!asked_.read) {
+    const double bytes = seconds * machine_.rate_of_messages(client.node);
+    comms.push_back(start(machine_.way_into(client.node), bytes));
+    operations_.add_to_link_into(client.node, 0, seconds);
+  } else if (flows_.sources != Sources::nodes) {
+    const double bytes = seconds * machine_.rate_of_messages(client.node);
+    comms.push_back(start(machine_.way_out_of(client.node), bytes));
+    operations_.add_to_link_out_of(client.node, 0, seconds);
+  } else {
+    const double each = seconds / operation.sources;
+    for (const Share& share : client.sources(operation)) {
+      const double bytes = each * machine_.rate_of_messages(share.place);
+      comms.push_back(start(machine_.way_into(share.place), bytes));
+      operations_.add_to_link_into(share.place, 0, each);
+    }
+  }
+}
+
 Comms Execution::start_messages(const Client& client, const Operation& operation) {
   Comms comms;
-  if (asked_.exchange.aggregators_on_first_nodes > 0) comms = start_exchange(client, operation);
-  const double rate =
-      asked_.messages.bytes_per_second * speed_of(asked_.messages.slow, client.node);
-  if (operation.messages == 0 || rate <= 0) return comms;
-  // What each message costs besides its bytes passes as bytes that take as long.
-  const auto bytes = static_cast<double>(operation.message_bytes);
-  const double more = static_cast<double>(operation.messages) * asked_.messages.seconds_each * rate;
-  if (asked_.network) {
-    for (const Share& share : client.sources(operation)) {
-      const auto part = static_cast<double>(share.bytes);
-      const Way way = machine_.way_of_messages(client.node, share.place);
-      comms.push_back(start(way, part * (1 + more / bytes)));
-      operations_.add_to_network_links(way, part);
-    }
-  } else {
-    comms.push_back(start(machine_.way_of_messages(client.node, 0), bytes + more));
+  const bool exchanges = flows_.sources == Sources::io_groups;
+  if (exchanges) comms = start_exchange(client, operation);
+  if (operation.messages == 0 || asked_.messages.bytes_per_second <= 0) return comms;
+  const Share whole{0, operation.message_bytes};
+  const std::span<const Share> sources = exchanges || operation.sources == 0
+                                             ? std::span<const Share>(&whole, 1)
+                                             : client.sources(operation);
+  for (const Share& share : sources) {
+    const auto bytes = static_cast<double>(share.bytes);
+    const Way way = machine_.way_of_messages(client, share.place);
+    comms.push_back(start(way, bytes));
+    operations_.add_to_network_links(way, bytes);
+    add_message(client, share.place, bytes);
   }
-  message_loads_.add(client.node, bytes, (bytes + more) / rate);
+  start_costs(client, operation, comms);
   return comms;
 }
 
@@ -110,37 +151,40 @@ void Execution::wait_for_messages(Comms& messages) {
 }
 
 void Execution::write(const Client& client) {
-  Comms messages;
+  const std::int64_t count = std::ssize(client.operations);
+  const bool meets = asked_.meeting || asked_.exchange.seconds > 0;
+  std::deque<Comms> open;  // messages of pieces that have buffers, the next one's first
   for (std::int64_t step = 0; step < asked_.steps; ++step) {
-    if (step == 0 || asked_.meeting || asked_.exchange.seconds > 0) begin_step();
-    for (std::size_t i = 0; i < client.operations.size(); ++i) {
-      const Operation& operation = client.operations[i];
-      if (messages.empty()) messages = start_messages(client, operation);
-      wait_for_messages(messages);
-      const bool last = i + 1 == client.operations.size();
-      // The first piece of the next step is received ahead unless all clients meet before it.
-      const bool goes_on = !last || (step + 1 < asked_.steps && !asked_.meeting);
-      if (asked_.ahead && goes_on) {
-        messages = start_messages(client, client.operations[last ? 0 : i + 1]);
+    if (step == 0 || meets) begin_step();
+    // Pieces of the next step are received ahead unless all clients meet before it.
+    const std::int64_t end = (meets ? step + 1 : asked_.steps) * count;
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t next = step * count + i + std::ssize(open);
+           std::ssize(open) < buffers_ && next < end; ++next) {
+        open.push_back(start_messages(client, operation_at(client, next)));
       }
-      operations_.transfer(client, operation);
+      wait_for_messages(open.front());
+      operations_.transfer(client, operation_at(client, i));
+      open.pop_front();
     }
   }
 }
 
 void Execution::read(const Client& client) {
-  Comms messages;
+  std::deque<Comms> open;  // messages of pieces that have buffers, the first one's first
+  const auto leave_open = [&](std::int64_t most) {
+    for (; std::ssize(open) > most; open.pop_front()) wait_for_messages(open.front());
+  };
   for (std::int64_t step = 0; step < asked_.steps; ++step) {
     if (step == 0 || asked_.meeting || asked_.exchange.seconds > 0) begin_step();
     for (const Operation& operation : client.operations) {
+      leave_open(buffers_ - 1);
       operations_.transfer(client, operation);
-      wait_for_messages(messages);  // of the piece before
-      messages = start_messages(client, operation);
-      if (!asked_.ahead) wait_for_messages(messages);
+      open.push_back(start_messages(client, operation));
     }
-    if (asked_.meeting) wait_for_messages(messages);
+    if (asked_.meeting) leave_open(0);
   }
-  wait_for_messages(messages);
+  leave_open(0);
 }
 
 void Execution::act(const Client& client) {
@@ -161,11 +205,15 @@ Outcome Execution::run(sg4::Engine& engine) {
   engine.run();
   Outcome outcome;
   outcome.seconds = sg4::Engine::get_clock();
-  outcome.moved = {flows_.bytes * asked_.steps,      std::ssize(flows_.clients),
-                   flows_.operations * asked_.steps, flows_.calls * asked_.steps,
-                   flows_.messages * asked_.steps,   flows_.message_bytes * asked_.steps};
+  outcome.moved = {.bytes = flows_.bytes * asked_.steps,
+                   .bytes_moved = flows_.bytes_moved * asked_.steps,
+                   .clients = std::ssize(flows_.clients),
+                   .operations = flows_.operations * asked_.steps,
+                   .calls = flows_.calls * asked_.steps,
+                   .messages = flows_.messages * asked_.steps,
+                   .message_bytes = flows_.message_bytes * asked_.steps};
+  outcome.links_of_senders = flows_.sources == Sources::nodes;
   outcome.parts = operations_.part_loads();
-  outcome.parts.push_back(message_loads_.summary("messages"));
   if (asked_.network) outcome.parts.push_back(operations_.network_load());
   outcome.unused_slow = machine_.unused_slow();
   if (asked_.exchange.seconds > 0) {

@@ -1,9 +1,9 @@
 // Simulates the flows of a request on a machine, with SimGrid: when each client has its messages,
 // waits for its turn, moves its bytes, and which parts are busy.
 //
-// A client works on its operations in order. With `ahead`, it receives the next piece while it
-// writes one, as the library does with two buffers. A part whose units do operations in turn takes
-// them first come, first served; the bytes pass the parts behind it at the same time.
+// A client works on its operations in order. With `ahead`, it receives the next pieces while it
+// writes one, as many as the library has buffers for. A part whose units do operations in turn
+// takes them first come, first served; the bytes pass the parts behind it at the same time.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,10 @@ namespace weir::sim {
 struct Outcome {
   double seconds = 0;
   Moved moved;
-  // The parts of the description, then "messages", "links between switches" and "exchange".
+  // The parts of the description, then "messages received", "messages sent", "links between
+  // switches" and "exchange".
   std::vector<PartLoad> parts;
+  bool links_of_senders = true;  // whether they were simulated
   // What the description has as slow although no bytes may pass it.
   std::vector<std::string> unused_slow;
   // Mean times of a client.

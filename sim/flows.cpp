@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "plan/choice.hpp"
+#include "plan/file_windows.hpp"
 #include "plan/node_messages.hpp"
 #include "plan/piece_extents.hpp"
 #include "plan/plan.hpp"
@@ -23,7 +25,9 @@ constexpr std::int64_t most_extents = std::int64_t{1} << 28;
 class Collector {
  public:
   Collector(const topology::Topology& topology, const FlowRules& rules)
-      : topology_(topology), rules_(rules) {}
+      : topology_(topology), rules_(rules) {
+    if (rules.aggregators_on_first_nodes > 0) flows_.sources = Sources::io_groups;
+  }
 
   // Adds the clients of one group's plan.
   Status add_plan(const std::shared_ptr<const plan::Plan>& plan);
@@ -36,13 +40,17 @@ class Collector {
                        const std::vector<plan::Contributor>& contributors, Client& client);
   void add_messages(const plan::Plan& plan, const plan::Piece& piece,
                     const std::vector<plan::Contributor>& contributors, Client& client,
-                    Operation& operation) const;
+                    Operation& operation);
+  [[nodiscard]] std::int64_t source_of(std::int64_t node) const;
+  void merge_sources(Client& client) const;
   [[nodiscard]] std::int64_t node_of(const plan::Plan& plan, std::int64_t aggregator) const;
   Status keep(Client client);
 
   const topology::Topology& topology_;
   const FlowRules& rules_;
   Flows flows_;
+  std::int64_t pieces_ = 0;
+  std::int64_t messages_ = 0;
   std::int64_t extents_ = 0;
 };
 
@@ -98,7 +106,7 @@ Status Collector::add_aggregator(const std::shared_ptr<const plan::Plan>& plan,
 Status Collector::add_operation(const plan::Plan& plan, const plan::Piece& piece,
                                 const std::vector<plan::Contributor>& contributors,
                                 Client& client) {
-  if (++flows_.operations > rules_.most_operations) {
+  if (++pieces_ > rules_.most_operations) {
     return invalid_argument(
         fmt::format("the plan has more than {} operations: give a larger buffer, a smaller array "
                     "or fewer ranks",
@@ -106,35 +114,82 @@ Status Collector::add_operation(const plan::Plan& plan, const plan::Piece& piece
   }
   Operation operation;
   operation.first_share = client.shares.size();
-  if (plan.parameters().strategy != plan::Strategy::direct) {
+  const bool is_direct = plan.parameters().strategy == plan::Strategy::direct;
+  if (!is_direct) {
     add_messages(plan, piece, contributors, client, operation);
   }
   TargetBytes targets;
-  plan::PieceExtents extents(plan, piece, contributors);
-  for (plan::FileExtent extent; extents.next(extent);) {
-    if (++extents_ > most_extents) {
+  // A whole array has no holes, except between rows that other groups read.
+  const bool moves_holes = plan.request().direction == Direction::read && !is_direct;
+  plan::FileWindows windows(
+      plan::PieceExtents(plan, piece, contributors),
+      moves_holes ? plan::widest_gap(plan, piece.id.array, rules_.rates) : -1);
+  for (plan::FileWindow window; windows.next(window);) {
+    extents_ += std::ssize(window.extents);
+    if (extents_ > most_extents) {
       return invalid_argument(fmt::format(
           "the request has more than {} extents in the file: give a smaller array", most_extents));
     }
     ++operation.calls;
-    operation.bytes += extent.bytes;
-    add_to_targets(extent.offset, extent.bytes, rules_.targets, rules_.stripe_bytes, targets);
+    operation.bytes += window.bytes();
+    for (const plan::FileExtent& extent : window.extents) flows_.bytes += extent.bytes;
+    add_to_targets(window.offset(), window.bytes(), rules_.targets, rules_.stripe_bytes, targets);
   }
+  flows_.operations += is_direct ? operation.calls : 1;
   append(targets, client.shares);
   operation.targets = static_cast<std::uint32_t>(targets.size());
   client.operations.push_back(operation);
   return {};
 }
 
+std::int64_t Collector::source_of(std::int64_t node) const {
+  switch (flows_.sources) {
+    case Sources::nodes:
+      return node;
+    case Sources::switches:
+      return topology_.network()->switch_of(node);
+    case Sources::io_groups:
+      return topology_.io_group_of_node(node);
+    case Sources::none:
+      break;
+  }
+  return 0;
+}
+
+// Replaces the nodes that are the client's sources by what sources are from now on.
+void Collector::merge_sources(Client& client) const {
+  std::vector<Share> shares;
+  for (Operation& one : client.operations) {
+    std::map<std::int64_t, std::int64_t> sources;
+    for (const Share& share : client.sources(one)) {
+      if (flows_.sources != Sources::none) sources[source_of(share.place)] += share.bytes;
+    }
+    const auto targets = client.targets(one);
+    one.first_share = shares.size();
+    one.sources = static_cast<std::uint32_t>(sources.size());
+    append(sources, shares);
+    shares.insert(shares.end(), targets.begin(), targets.end());
+  }
+  client.shares = std::move(shares);
+}
+
 void Collector::add_messages(const plan::Plan& plan, const plan::Piece& piece,
                              const std::vector<plan::Contributor>& contributors, Client& client,
-                             Operation& operation) const {
+                             Operation& operation) {
   std::map<std::int64_t, std::int64_t> sources;
   const auto add = [&](std::int64_t node, std::int64_t bytes) {
+    if (++messages_ > rules_.most_messages_by_node && flows_.sources == Sources::nodes) {
+      flows_.sources = topology_.network() != nullptr ? Sources::switches : Sources::none;
+      for (Client& one : flows_.clients) merge_sources(one);
+      merge_sources(client);
+      operation.first_share = client.shares.size();
+      std::map<std::int64_t, std::int64_t> merged;
+      for (const auto& [from, count] : sources) merged[source_of(from)] += count;
+      sources = std::move(merged);
+    }
     ++operation.messages;
     operation.message_bytes += bytes;
-    sources[rules_.by_switch ? topology_.network()->switch_of(node)
-                             : topology_.io_group_of_node(node)] += bytes;
+    sources[source_of(node)] += bytes;
   };
   if (rules_.aggregators_on_first_nodes > 0) {
     // The aggregator is not where the plan has it, and every rank sends a message of its own.
@@ -146,8 +201,8 @@ void Collector::add_messages(const plan::Plan& plan, const plan::Piece& piece,
     for (const plan::NodeMessage& one : plan::node_messages(plan, piece.id, contributors)) {
       add(one.node, one.bytes);
     }
-    if (!rules_.by_switch) return;
   }
+  if (flows_.sources == Sources::none) return;
   append(sources, client.shares);
   operation.sources = static_cast<std::uint32_t>(sources.size());
 }
@@ -165,7 +220,7 @@ Status Collector::keep(Client client) {
     flows_.calls += one.calls;
     flows_.messages += one.messages;
     flows_.message_bytes += one.message_bytes;
-    flows_.bytes += one.bytes;
+    flows_.bytes_moved += one.bytes;
   }
   flows_.clients.push_back(std::move(client));
   return {};
@@ -229,6 +284,7 @@ Result<Flows> flows_of_plan(const plan::Request& request, const topology::Topolo
   }
   Flows flows = collector.take();
   take_turns(flows.clients);
+  flows.buffers = plan::usual_buffers(parameters.buffer_bytes, topology.nodes());
   return flows;
 }
 

@@ -2,10 +2,12 @@
 // messages that fill each piece, in the order in which the library works on them.
 //
 //     client      an aggregator; with Strategy::direct, a rank
-//     operation   one piece: messages from other nodes to the client's node, then calls on the file
+//     operation   one piece: messages from other nodes to the client's node, then calls on the
+//     file;
+//                 with Strategy::direct, a rank's part of a piece, whose calls follow each other
 //
-// The messages of one piece are merged to one flow into the client's node; their number and bytes
-// are kept. Nothing else is merged.
+// The messages of a piece between the same two nodes are merged to one flow. If there are very
+// many, so are those of all nodes of a switch, or of all nodes; their number and bytes are kept.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +18,7 @@
 
 #include "common/status.hpp"
 #include "plan/parameters.hpp"
+#include "plan/platform_rates.hpp"
 #include "plan/request.hpp"
 #include "topology/topology.hpp"
 
@@ -30,12 +33,12 @@ struct Share {
 };
 
 struct Operation {
-  std::int64_t bytes = 0;          // of the file
-  std::int64_t calls = 0;          // extents of the file, each of which is a call
+  std::int64_t bytes = 0;          // of the file, with the holes that a read moves along
+  std::int64_t calls = 0;          // ranges of the file, each of which is a call
   std::int64_t messages = 0;       // between the client's node and other nodes
   std::int64_t message_bytes = 0;  // of those
-  // The client's shares of this operation begin here: first `sources`, by I/O group or by switch,
-  // then `targets`, by target of the file.
+  // The client's shares of this operation begin here: first `sources`, as Flows::sources says, then
+  // `targets`, by target of the file.
   std::size_t first_share = 0;
   std::uint32_t sources = 0;
   std::uint32_t targets = 0;
@@ -62,13 +65,25 @@ struct Client {
   }
 };
 
+// What a place of sources is. What a client sends in a read has them as well.
+enum class Sources {
+  nodes,
+  switches,   // of the topology's network, with that of the client
+  io_groups,  // of an exchange between them
+  none,       // the operations have the sum
+};
+
 struct Flows {
   std::vector<Client> clients;  // those with operations
+  // What storage is asked for at a time: a piece, or with Strategy::direct each call of one.
   std::int64_t operations = 0;
   std::int64_t calls = 0;
   std::int64_t messages = 0;
   std::int64_t message_bytes = 0;
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;        // of the request
+  std::int64_t bytes_moved = 0;  // of the operations
+  Sources sources = Sources::nodes;
+  std::int64_t buffers = 2;  // of a client, each of a piece
 };
 
 struct FlowRules {
@@ -77,9 +92,10 @@ struct FlowRules {
   // Above 0: all ranks are one group, as in MPI-IO on Blue Gene/P. The aggregators are on the first
   // so many nodes of each I/O group, and follow each other from I/O group to I/O group.
   std::int64_t aggregators_on_first_nodes = 0;
-  // Whether sources of messages are asked for by switches of the topology's network. They include
-  // the client's own switch.
-  bool by_switch = false;
+  // With more messages, their sources are switches if the topology has a network, else none. Each
+  // message is a flow, and flows that share senders and receivers are coupled.
+  std::int64_t most_messages_by_node = std::int64_t{1} << 17;
+  plan::PlatformRates rates = {};  // decide which holes a read moves along
   std::int64_t most_operations = std::int64_t{1} << 22;
   // Each client is an actor with a stack of 32 KiB in the simulation: 8 GiB.
   std::int64_t most_clients = std::int64_t{1} << 18;

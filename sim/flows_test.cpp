@@ -90,7 +90,29 @@ TEST(Flows, RanksThatWriteDirectlyCallForEachRow) {
   EXPECT_EQ(flows.clients.size(), 16U);
   EXPECT_EQ(flows.messages, 0);
   EXPECT_EQ(flows.calls, 16 * 64);
+  EXPECT_EQ(flows.operations, 16 * 64);
   EXPECT_EQ(flows.bytes, 64 * 16 * 64);
+}
+
+TEST(Flows, ReadsMoveShortHolesAlongAndWritesDoNot) {
+  // Each of 4 groups has 256 of the 1024 bytes of each of 64 rows.
+  const auto topology = nodes_in_groups(8, 2, 2);
+  plan::Request request = columns(64, 16, 64);
+  const auto written = flows_of_plan(request, topology, two_phase(1, 1 << 20), {}).value();
+  EXPECT_EQ(written.calls, 4 * 64);
+  EXPECT_EQ(written.bytes_moved, written.bytes);
+  request.direction = Direction::read;
+  const auto read = flows_of_plan(request, topology, two_phase(1, 1 << 20), {}).value();
+  EXPECT_EQ(read.operations, 4);
+  EXPECT_EQ(read.calls, 4);
+  EXPECT_EQ(read.bytes, 64 * 1024);
+  EXPECT_EQ(read.bytes_moved, 4 * (63 * 1024 + 256));
+  // The ranks of a node read for themselves.
+  plan::Parameters direct;
+  direct.strategy = plan::Strategy::direct;
+  const auto alone = flows_of_plan(request, topology, direct, {}).value();
+  EXPECT_EQ(alone.calls, 16 * 64);
+  EXPECT_EQ(alone.bytes_moved, 64 * 1024);
 }
 
 TEST(Flows, NodesGatherWithoutMessages) {
@@ -137,23 +159,64 @@ TEST(Flows, AggregatorsOfAllGroupsGatherFromAnyGroup) {
   EXPECT_GT(from_others, 0);
 }
 
-TEST(Flows, SourcesBySwitchesHaveTheBytesOfTheirNodes) {
-  // 8 nodes of 4 ranks, 2 on each switch; one aggregator gathers from all of them.
+std::vector<Share> sources_of(const Client& client, const Operation& operation) {
+  const auto sources = client.sources(operation);
+  return {sources.begin(), sources.end()};
+}
+
+TEST(Flows, EverySourceIsANode) {
+  const auto flows =
+      flows_of_plan(messages(16, 1024), nodes_in_groups(4, 4, 4), two_phase(1, 1 << 20), {})
+          .value();
+  ASSERT_EQ(flows.sources, Sources::nodes);
+  ASSERT_EQ(flows.clients.size(), 1U);
+  const Client& client = flows.clients[0];
+  ASSERT_EQ(client.node, 0);
+  EXPECT_THAT(sources_of(client, client.operations[0]),
+              ElementsAre(Share{1, 4096}, Share{2, 4096}, Share{3, 4096}));
+}
+
+TEST(Flows, SourcesOfMoreMessagesAreSwitches) {
+  // 8 nodes of 4 ranks, 2 on each switch; one aggregator gathers two pieces of 4 nodes each.
   const auto network = topology::Network::parse("switches:2").value();
   const auto topology = nodes_in_groups(8, 4, 8).with_network(network).value();
   FlowRules rules;
-  rules.by_switch = true;
+  rules.targets = 2;
+  rules.stripe_bytes = 16 << 10;
+  rules.most_messages_by_node = 7;
+  const auto flows_with = [&](std::int64_t most) {
+    rules.most_messages_by_node = most;
+    return flows_of_plan(messages(32, 1024), topology, two_phase(1, 16 << 10), rules).value();
+  };
+  EXPECT_EQ(flows_with(7).sources, Sources::nodes);
+  for (const std::int64_t most : {0, 4, 6}) {  // at the first message, in the second piece
+    const auto flows = flows_with(most);
+    ASSERT_EQ(flows.sources, Sources::switches);
+    ASSERT_EQ(flows.clients.size(), 1U);
+    const Client& client = flows.clients[0];
+    ASSERT_EQ(client.operations.size(), 2U);
+    // On the aggregator's own switch only the other node sends.
+    EXPECT_THAT(sources_of(client, client.operations[0]),
+                ElementsAre(Share{0, 4096}, Share{1, 8192}));
+    EXPECT_THAT(sources_of(client, client.operations[1]),
+                ElementsAre(Share{2, 8192}, Share{3, 8192}));
+    const auto targets = client.targets(client.operations[1]);
+    EXPECT_THAT(std::vector<Share>(targets.begin(), targets.end()),
+                ElementsAre(Share{1, 16 << 10}));
+    EXPECT_EQ(flows.messages, 7);
+    EXPECT_EQ(flows.message_bytes, 7 * 4096);
+  }
+}
+
+TEST(Flows, WithoutSwitchesMoreMessagesHaveNoSources) {
+  FlowRules rules;
+  rules.most_messages_by_node = 2;
   const auto flows =
-      flows_of_plan(messages(32, 1024), topology, two_phase(1, 1 << 20), rules).value();
-  ASSERT_EQ(flows.clients.size(), 1U);
-  const Client& client = flows.clients[0];
-  ASSERT_EQ(client.operations.size(), 1U);
-  ASSERT_EQ(client.node, 0);
-  const auto sources = client.sources(client.operations[0]);
-  // On the aggregator's own switch only the other node sends.
-  EXPECT_THAT(std::vector<Share>(sources.begin(), sources.end()),
-              ElementsAre(Share{0, 4096}, Share{1, 8192}, Share{2, 8192}, Share{3, 8192}));
-  EXPECT_EQ(client.operations[0].message_bytes, 7 * 4096);
+      flows_of_plan(messages(16, 1024), nodes_in_groups(4, 4, 4), two_phase(1, 1 << 20), rules)
+          .value();
+  EXPECT_EQ(flows.sources, Sources::none);
+  EXPECT_THAT(sources_of(flows.clients[0], flows.clients[0].operations[0]), ElementsAre());
+  EXPECT_EQ(flows.message_bytes, 3 * 4096);
 }
 
 TEST(Flows, TurnsGoToTheFirstClientOfEveryGroupFirst) {

@@ -30,7 +30,10 @@ sg4::NetZone* make_nodes_zone(sg4::NetZone* machine) {
 }  // namespace
 
 Machine::Machine(const Description& asked, const Flows& flows, Nodes nodes)
-    : asked_(asked), zone_(make_machine_zone()), home_(host("home", {}, {})) {
+    : asked_(asked),
+      sources_(flows.sources),
+      zone_(make_machine_zone()),
+      home_(host("home", {}, {})) {
   for (std::size_t number = 0; number < asked.parts.size(); ++number) {
     const Part& part = asked.parts[number];
     if (part.in_turn()) {
@@ -50,7 +53,7 @@ Machine::Machine(const Description& asked, const Flows& flows, Nodes nodes)
     } else {
       make_rest(client);
     }
-    if (asked.messages.bytes_per_second > 0) make_messages(client);
+    if (asked.messages.bytes_per_second > 0 && nodes == Nodes::as_flows_need) make_messages(client);
   }
   if (nodes == Nodes::with_processes) make_nodes();
   zone_->seal();
@@ -81,12 +84,23 @@ sg4::Link* Machine::link_of(std::size_t part, std::int64_t unit) {
   return link;
 }
 
+double Machine::rate_of_messages(std::int64_t node) const {
+  return asked_.messages.bytes_per_second * speed_of(asked_.messages.slow, node);
+}
+
 sg4::Link* Machine::link_into(std::int64_t node) {
   sg4::Link*& link = links_into_nodes_[node];
   if (link == nullptr) {
-    link =
-        zone_->create_link(fmt::format("messages {}", node),
-                           asked_.messages.bytes_per_second * speed_of(asked_.messages.slow, node));
+    link = zone_->create_link(fmt::format("into {}", node), rate_of_messages(node));
+    link->seal();
+  }
+  return link;
+}
+
+sg4::Link* Machine::link_out_of(std::int64_t node) {
+  sg4::Link*& link = links_out_of_nodes_[node];
+  if (link == nullptr) {
+    link = zone_->create_link(fmt::format("out of {}", node), rate_of_messages(node));
     link->seal();
   }
   return link;
@@ -135,24 +149,39 @@ void Machine::add_network_way(NetworkWays& ways, std::int64_t from, std::int64_t
   way.host = host(fmt::format("{} {} {}", what, from, to), links, {});
 }
 
+void Machine::make_message_host(std::int64_t node) {
+  sg4::Host*& made = message_hosts_[node];
+  if (made != nullptr) return;
+  made = host(fmt::format("messages {}", node), {sg4::LinkInRoute(link_out_of(node))},
+              {sg4::LinkInRoute(link_into(node))});
+}
+
 void Machine::make_messages(const Client& client) {
-  if (!asked_.network) {
-    if (message_hosts_.count(client.node) > 0) return;
-    message_hosts_[client.node] = host(fmt::format("messages {}", client.node),
-                                       {sg4::LinkInRoute(link_into(client.node))}, {});
-    return;
-  }
-  const Links behind = {sg4::LinkInRoute(link_into(client.node))};
+  make_message_host(client.node);
+  const Links none;
+  const Links out = {sg4::LinkInRoute(link_out_of(client.node))};
+  const Links into = {sg4::LinkInRoute(link_into(client.node))};
+  const bool by_node = sources_ == Sources::nodes;
+  if (!by_node && sources_ != Sources::switches) return;
   for (const Operation& one : client.operations) {
     for (const Share& share : client.sources(one)) {
-      add_network_way(ways_of_messages_, share.place, client.node, {},
-                      asked_.network->shape.first_node_on(share.place), client.node, behind);
+      const std::int64_t other = share.place;
+      if (by_node) make_message_host(other);
+      if (!asked_.network) continue;
+      const std::int64_t node = by_node ? other : asked_.network->shape.first_node_on(other);
+      if (asked_.read) {
+        const Links behind = by_node ? Links{sg4::LinkInRoute(link_into(node))} : none;
+        add_network_way(ways_of_messages_, client.node, other, out, client.node, node, behind);
+      } else {
+        const Links before = by_node ? Links{sg4::LinkInRoute(link_out_of(node))} : none;
+        add_network_way(ways_of_messages_, other, client.node, before, node, client.node, into);
+      }
     }
   }
 }
 
-// Without a network, messages pass only the link into the receiving node. With one, each pair of
-// nodes has a route of its own.
+// Without a network, messages pass the links of the two nodes alone. With one, each pair of nodes
+// has a route of its own.
 void Machine::make_nodes() {
   sg4::NetZone* const inside = asked_.network ? make_nodes_zone(zone_) : zone_;
   for (std::int64_t number = 0; number < asked_.nodes; ++number) {
@@ -164,7 +193,8 @@ void Machine::make_nodes() {
     inside->add_route(made->get_netpoint(), made->get_netpoint(), nullptr, nullptr,
                       {sg4::LinkInRoute(own)}, false);
     if (asked_.network) continue;
-    zone_->add_route(made->get_netpoint(), nullptr, nullptr, nullptr, Links{}, false);
+    zone_->add_route(made->get_netpoint(), nullptr, nullptr, nullptr,
+                     {sg4::LinkInRoute(link_out_of(number))}, false);
     zone_->add_route(nullptr, made->get_netpoint(), nullptr, nullptr,
                      {sg4::LinkInRoute(link_into(number))}, false);
   }
@@ -173,7 +203,9 @@ void Machine::make_nodes() {
     for (std::int64_t to = 0; to < asked_.nodes; ++to) {
       if (from == to) continue;
       std::vector<std::int64_t> numbers;
-      Links links = links_between(from, to, numbers);
+      Links links = {sg4::LinkInRoute(link_out_of(from))};
+      const Links between = links_between(from, to, numbers);
+      links.insert(links.end(), between.begin(), between.end());
       links.emplace_back(link_into(to));
       inside->add_route(node(from)->get_netpoint(), node(to)->get_netpoint(), nullptr, nullptr,
                         links, false);
@@ -280,10 +312,16 @@ Way Machine::way_of_rest(const Client& client, std::int64_t place) const {
   return {starts_.at(start_of(client)), ends_.at(end_of(client, place))};
 }
 
-Way Machine::way_of_messages(std::int64_t node, std::int64_t from_switch) const {
-  if (!asked_.network) return {message_hosts_.at(node), home_};
-  const NetworkWay& way = ways_of_messages_.at({from_switch, node});
-  return {way.host, home_, way.links};
+Way Machine::way_of_messages(const Client& client, std::int64_t place) const {
+  const bool has_place = sources_ == Sources::nodes || sources_ == Sources::switches;
+  const std::int64_t from = asked_.read ? client.node : place;
+  const std::int64_t to = asked_.read ? place : client.node;
+  if (asked_.network && has_place) {
+    const NetworkWay& way = ways_of_messages_.at({from, to});
+    return {way.host, home_, way.links};
+  }
+  if (has_place) return {message_hosts_.at(from), message_hosts_.at(to)};
+  return asked_.read ? way_out_of(client.node) : way_into(client.node);
 }
 
 Way Machine::way_between(std::int64_t from_group, std::int64_t to_group) const {

@@ -32,8 +32,8 @@ class Machine {
   // Makes what the flows need of the description's machine, in SimGrid's only engine.
   Machine(const Description& asked, const Flows& flows, Nodes nodes);
 
-  // With processes: where those of a node live. Messages into a node pass its own link, and those
-  // between switches.
+  // With processes: where those of a node live. Messages pass the link out of one node, those
+  // between switches, and the link into the other node.
   [[nodiscard]] simgrid::s4u::Host* node(std::int64_t number) const {
     return nodes_.at(static_cast<std::size_t>(number));
   }
@@ -58,8 +58,14 @@ class Machine {
   [[nodiscard]] Way way_in_turn(std::int64_t of) const;
   // The way of a client's bytes at `place` through all other parts.
   [[nodiscard]] Way way_of_rest(const Client& client, std::int64_t place) const;
-  // The way of messages into a node, with a network from nodes on `from_switch`.
-  [[nodiscard]] Way way_of_messages(std::int64_t node, std::int64_t from_switch) const;
+  // The way of the client's messages from a source, or in a read to it: Flows::sources says what
+  // `place` is. The link of a node at that end is on the way if it is a node.
+  [[nodiscard]] Way way_of_messages(const Client& client, std::int64_t place) const;
+  // The ways that pass nothing but a node's own link for messages.
+  [[nodiscard]] Way way_into(std::int64_t node) const { return {home_, message_hosts_.at(node)}; }
+  [[nodiscard]] Way way_out_of(std::int64_t node) const { return {message_hosts_.at(node), home_}; }
+  // Returns the rate of a node's own link for messages, into it and out of it.
+  [[nodiscard]] double rate_of_messages(std::int64_t node) const;
   // Returns the rate of a link between switches.
   [[nodiscard]] double rate_between_switches(std::int64_t link) const;
   // Returns what the description has as slow although no flow may cross it.
@@ -77,12 +83,15 @@ class Machine {
   using NetworkWays = std::map<std::pair<std::int64_t, std::int64_t>, NetworkWay>;
 
   simgrid::s4u::Link* link_of(std::size_t part, std::int64_t unit);
+  // A node's own links for messages.
   simgrid::s4u::Link* link_into(std::int64_t node);
+  simgrid::s4u::Link* link_out_of(std::int64_t node);
   Links links_between(std::int64_t from_node, std::int64_t to_node,
                       std::vector<std::int64_t>& numbers);
   void add_network_way(NetworkWays& ways, std::int64_t from, std::int64_t to, const Links& before,
                        std::int64_t from_node, std::int64_t to_node, const Links& behind);
   void make_messages(const Client& client);
+  void make_message_host(std::int64_t node);
   void make_nodes();
   void make_rest_on_network(const Client& client);
   simgrid::s4u::Host* host(const std::string& name, const Links& up, const Links& down);
@@ -93,6 +102,7 @@ class Machine {
   [[nodiscard]] std::int64_t end_of(const Client& client, std::int64_t place) const;
 
   const Description& asked_;
+  Sources sources_;
   std::ptrdiff_t in_turn_ = -1;
   bool rest_by_node_ = false;         // the rest of the way has a part of the node's own
   std::int64_t clients_in_turn_ = 0;  // units that clients use in turn; 0: there is no such part
@@ -105,8 +115,9 @@ class Machine {
   std::map<std::int64_t, simgrid::s4u::Host*> message_hosts_;  // by nodes
   std::vector<simgrid::s4u::Host*> nodes_;
   std::map<std::int64_t, simgrid::s4u::Link*> links_into_nodes_;
+  std::map<std::int64_t, simgrid::s4u::Link*> links_out_of_nodes_;
   std::map<std::int64_t, simgrid::s4u::Link*> links_between_switches_;
-  NetworkWays ways_of_messages_;  // by the senders' switch and the receiving node
+  NetworkWays ways_of_messages_;  // by sender and receiver: nodes, or a switch and a node
   NetworkWays ways_of_rest_;      // by node and end
 };
 

@@ -119,7 +119,7 @@ void Operations::transfer(const Client& client, const Operation& operation) {
   if (turns != nullptr && turns->places) turns->places->release();
   ++moved_.operations;
   moved_.calls += operation.calls;
-  moved_.bytes += operation.bytes;
+  moved_.bytes_moved += operation.bytes;
   clients_.insert(client.rank);
   turn_seconds_ += began - asked_at;
   operation_seconds_ += sg4::Engine::get_clock() - began;
@@ -133,10 +133,12 @@ Moved Operations::moved() const {
 
 std::vector<PartLoad> Operations::part_loads() const {
   std::vector<PartLoad> loads;
-  loads.reserve(asked_.parts.size());
+  loads.reserve(asked_.parts.size() + 2);
   for (std::size_t i = 0; i < asked_.parts.size(); ++i) {
     loads.push_back(loads_[i].summary(asked_.parts[i].name));
   }
+  loads.push_back(received_.summary("messages received"));
+  loads.push_back(sent_.summary("messages sent"));
   return loads;
 }
 

@@ -44,15 +44,22 @@ class Operations {
   // Add bytes to the loads of the part in turn, and of the links between switches.
   void add_to_part_in_turn(std::int64_t unit, double bytes);
   void add_to_network_links(const Way& way, double bytes);
+  // Add to the loads of a node's own link for messages.
+  void add_to_link_into(std::int64_t node, double bytes, double seconds) {
+    received_.add(node, bytes, seconds);
+  }
+  void add_to_link_out_of(std::int64_t node, double bytes, double seconds) {
+    sent_.add(node, bytes, seconds);
+  }
 
-  // Returns the loads of the parts in the order of the description, and with a network that of the
-  // links between switches.
+  // Returns the loads of the parts in the order of the description, then those of the nodes' links
+  // for messages.
   [[nodiscard]] std::vector<PartLoad> part_loads() const;
   [[nodiscard]] PartLoad network_load() const;
   // Return the sums of the clients' times.
   [[nodiscard]] double turn_seconds() const { return turn_seconds_; }
   [[nodiscard]] double operation_seconds() const { return operation_seconds_; }
-  // Returns what operations have moved so far, without messages.
+  // Returns what operations have moved so far, without messages and the bytes of the request.
   [[nodiscard]] Moved moved() const;
 
  private:
@@ -68,6 +75,8 @@ class Operations {
   Machine machine_;
   std::vector<UnitLoads> loads_;         // of the description's parts
   UnitLoads network_loads_;              // by links between switches
+  UnitLoads received_;                   // messages, by the nodes that receive them
+  UnitLoads sent_;                       // by the nodes that send them
   std::map<std::int64_t, Turns> turns_;  // by units of the part in turn
   double turn_seconds_ = 0;
   double operation_seconds_ = 0;

@@ -57,11 +57,15 @@ topology::FileTargets targets_of(const Description& asked) {
 
 namespace {
 
+plan::PlatformRates rates_of(const Description& asked) {
+  plan::PlatformRates rates;
+  rates.cores_per_node = asked.ranks_per_node;
+  return rates;
+}
+
 // Returns the strategy and its parameters: as the description has them, and the rest by price.
 Result<plan::Choice> choice_of(const Description& asked, const plan::Request& request,
                                const topology::Topology& topology, plan::Overrides overrides) {
-  plan::PlatformRates rates;
-  rates.cores_per_node = asked.ranks_per_node;
   overrides.strategy = asked.strategy;
   overrides.placement = asked.placement;
   if (asked.buffer_bytes > 0) {
@@ -69,7 +73,7 @@ Result<plan::Choice> choice_of(const Description& asked, const plan::Request& re
   } else {
     overrides.buffer_bytes = request.bytes();
   }
-  return plan::choose(request, topology, targets_of(asked), rates, overrides);
+  return plan::choose(request, topology, targets_of(asked), rates_of(asked), overrides);
 }
 
 }  // namespace
@@ -95,7 +99,7 @@ Result<Planned> plan_of(const Description& asked, const plan::Request& request,
   FlowRules rules;
   rules.targets = asked.targets();
   rules.stripe_bytes = asked.stripe_bytes;
-  rules.by_switch = asked.network.has_value();
+  rules.rates = rates_of(asked);
   rules.aggregators_on_first_nodes = asked.exchange.aggregators_on_first_nodes;
   auto flows = flows_of_plan(request, topology.value(), planned.parameters, rules);
   if (!flows) return flows.error();
@@ -127,6 +131,7 @@ ordered_json json_of(const Planned& planned, const Outcome& outcome) {
   ordered_json json;
   json["seconds"] = outcome.seconds;
   json["bytes"] = bytes;
+  json["bytes_moved"] = static_cast<double>(moved.bytes_moved);
   json["bytes_per_second"] = outcome.seconds > 0 ? bytes / outcome.seconds : 0;
   json["strategy"] = plan::name_of(planned.parameters.strategy);
   json["why"] = planned.forced ? "" : planned.explanation;
@@ -137,6 +142,7 @@ ordered_json json_of(const Planned& planned, const Outcome& outcome) {
   json["calls"] = static_cast<double>(moved.calls);
   json["messages"] = static_cast<double>(moved.messages);
   json["message_bytes"] = static_cast<double>(moved.message_bytes);
+  json["links_of_senders"] = outcome.links_of_senders;
   json["client_seconds"] = {{"messages", outcome.message_seconds},
                             {"turn", outcome.turn_seconds},
                             {"operations", outcome.operation_seconds}};

@@ -72,7 +72,7 @@ def row(case: Case, ranks: int, programs: dict[str, str]) -> tuple[str, float]:
     plan, library = (simulated(case, ranks, level, programs) for level in LEVELS)
     different = [
         name
-        for name in ("bytes", "operations", "calls", "messages", "message_bytes")
+        for name in ("bytes", "bytes_moved", "operations", "calls", "messages", "message_bytes")
         if plan[name] != library[name]
     ]
     if different:

@@ -25,6 +25,7 @@ class Job {
  public:
   Job(const Description& asked, const Planned& planned, Storage storage)
       : asked_(asked),
+        bytes_(planned.flows.bytes * asked.steps),
         operations_(asked, planned.flows, Machine::Nodes::with_processes),
         nodes_(static_cast<std::size_t>(asked.nodes)) {
     system_.asked = &asked_;
@@ -40,6 +41,7 @@ class Job {
   void act(std::int64_t number, const RankProgram& program);
 
   const Description& asked_;
+  std::int64_t bytes_;  // of the request
   Operations operations_;
   std::map<std::int64_t, const Client*> clients_;  // by ranks
   SimulatedSystem system_;
@@ -51,7 +53,8 @@ class Job {
 void Job::act(std::int64_t number, const RankProgram& program) {
   SimulatedRank own;
   own.system = &system_;
-  own.node = &nodes_[static_cast<std::size_t>(number / asked_.ranks_per_node)];
+  own.number_of_node = number / asked_.ranks_per_node;
+  own.node = &nodes_[static_cast<std::size_t>(own.number_of_node)];
   own.processors = asked_.ranks_per_node;
   const auto client = clients_.find(number);
   if (client != clients_.end()) own.client = client->second;
@@ -77,6 +80,7 @@ Result<Outcome> Job::run(sg4::Engine& engine, const RankProgram& program) {
   if (!failed_.ok()) return failed_.error();
   Outcome outcome;
   outcome.moved = operations_.moved();
+  outcome.moved.bytes = bytes_;
   outcome.moved.messages = sent_.messages;
   outcome.moved.message_bytes = sent_.message_bytes;
   outcome.parts = operations_.part_loads();

@@ -52,6 +52,7 @@ struct SimulatedNode {
 struct SimulatedRank {
   SimulatedSystem* system = nullptr;
   SimulatedNode* node = nullptr;
+  std::int64_t number_of_node = 0;
   std::int64_t processors = 1;     // of its node
   const Client* client = nullptr;  // null if the plan has no operations of it
   ranks::Sessions sessions;

@@ -12,6 +12,7 @@
 #include "aggregation/memory_sharing.hpp"
 #include "common/clock.hpp"
 #include "common/page.hpp"
+#include "plan/choice.hpp"
 #include "plan/rank_pieces.hpp"
 #include "ranks/progress.hpp"
 #include "ranks/splitting.hpp"
@@ -45,15 +46,6 @@ std::int64_t round_to_pages(std::int64_t bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-// One buffer fills while another is moved. Messages take longer than copies, and the last message
-// of a piece may be much later than the others; more buffers keep the links busy meanwhile.
-std::int64_t usual_buffers(std::int64_t buffer_bytes, std::int64_t nodes) {
-  constexpr std::int64_t most_usual_bytes = 16 << 20;  // per aggregator
-  constexpr std::int64_t most_usual_buffers = 8;
-  if (nodes == 1) return 2;
-  return std::clamp<std::int64_t>(most_usual_bytes / buffer_bytes, 2, most_usual_buffers);
-}
-
 }  // namespace
 
 NodeGroup::~NodeGroup() {
@@ -84,7 +76,7 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node,
   world_ = world;
   Status found = layout_.find(world, ranks_per_node, grouping, aggregators, meeting());
   if (!found.ok()) return found;
-  if (buffers_ == 0) buffers_ = usual_buffers(buffer_bytes_, nodes());
+  if (buffers_ == 0) buffers_ = plan::usual_buffers(buffer_bytes_, nodes());
   return make_memory(world);
 }
 

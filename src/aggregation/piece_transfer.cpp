@@ -56,7 +56,10 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
       begin_part(piece.slabs[slab].array);
     }
     if (status.ok()) status = add(window, buffer);
-    if (status.ok() && is_full()) status = end_batch(buffer);
+    if (!status.ok()) break;
+    const auto full = is_full();
+    if (!full) status = full.error();
+    if (full && full.value()) status = end_batch(buffer);
   }
   if (status.ok()) status = end_batch(buffer);
   ranges_.clear();
@@ -71,8 +74,14 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   return status;
 }
 
-bool PieceTransfer::is_full() const {
-  if (!part_->file->files().gains_from_batches(context_.writing())) return true;
+Result<bool> PieceTransfer::is_full() {
+  if (ranges_.empty() && windows_.empty()) return false;
+  const std::int64_t file = ranges_.empty()
+                                ? part_->stored_file(windows_.front().extents.extents.front().file)
+                                : ranges_.front().file;
+  const auto gains = part_->file->files().gains_from_batches(file, context_.writing());
+  if (!gains) return gains;
+  if (!gains.value()) return true;
   return ranges_.size() >= most_ranges || window_bytes_ >= most_window_bytes;
 }
 

@@ -45,7 +45,7 @@ class PieceTransfer {
   void count(std::span<const storage::StoredRange> all);
   // Returns whether the extent is in a file. If it is not, a read fills it with the fill value.
   Result<bool> is_stored(const plan::FileExtent& extent);
-  [[nodiscard]] bool is_full() const;
+  Result<bool> is_full();
   // Reports to the other arrays of a bundle what is written of them, since their own files are not
   // used.
   void tell_bundle() const;

@@ -204,6 +204,13 @@ std::int64_t usual_buffer_bytes(const topology::FileTargets& targets) {
   return std::clamp(alignment_for(targets), least_usual_buffer, most_usual_buffer);
 }
 
+std::int64_t usual_buffers(std::int64_t buffer_bytes, std::int64_t nodes) {
+  constexpr std::int64_t most_usual_bytes = 16 << 20;  // per aggregator
+  constexpr std::int64_t most_usual_buffers = 8;
+  if (nodes == 1) return 2;
+  return std::clamp<std::int64_t>(most_usual_bytes / buffer_bytes, 2, most_usual_buffers);
+}
+
 Result<Choice> choose(const Request& request, const topology::Topology& topology,
                       const topology::FileTargets& targets, const PlatformRates& rates,
                       const Overrides& overrides) {

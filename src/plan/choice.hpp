@@ -45,6 +45,10 @@ struct Overrides {
 // are no more efficient than calls on one. Two large buffers are better than many small ones, since
 // each piece costs a wait for every rank that shares it.
 [[nodiscard]] std::int64_t usual_buffer_bytes(const topology::FileTargets& targets);
+// Returns how many buffers an aggregator of a session on so many nodes has if nothing else is
+// asked for. One fills while another is moved. Messages take longer than copies, and the last
+// message of a piece may be much later than the others; more buffers keep the links busy meanwhile.
+[[nodiscard]] std::int64_t usual_buffers(std::int64_t buffer_bytes, std::int64_t nodes);
 
 struct Choice {
   Price chosen;

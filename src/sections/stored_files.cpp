@@ -120,6 +120,13 @@ bool StoredFiles::cold(std::int64_t file) const {
   return open != nullptr && open->cold();
 }
 
+Result<bool> StoredFiles::gains_from_batches(std::int64_t file, bool writing) {
+  const bool is_open = last_.number >= 0 && open_->closings() == last_.closings;
+  const auto asked = is_open ? Result<EngineFile*>(last_.file) : opened(file);
+  if (!asked) return asked.error();
+  return asked.value()->gains_from_batches(writing);
+}
+
 Status StoredFiles::sync(const SyncedHere& synced_here) {
   std::vector<std::string> paths;
   paths.reserve(used_.size() + written_.size());

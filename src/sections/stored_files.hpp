@@ -56,11 +56,9 @@ class StoredFiles {
   // Returns whether the file of the last transfer is cold.
   [[nodiscard]] bool cold() const { return last_.number >= 0 && cold(last_.number); }
 
-  // Returns EngineFile::gains_from_batches() of the file of the last transfer.
-  [[nodiscard]] bool gains_from_batches(bool writing) const {
-    return last_.number >= 0 && open_->closings() == last_.closings &&
-           last_.file->gains_from_batches(writing);
-  }
+  // Returns EngineFile::gains_from_batches() of the file of the last transfer, or of `file` if that
+  // one is not open. A transfer of `file` follows, so this opens it.
+  Result<bool> gains_from_batches(std::int64_t file, bool writing);
 
   // Makes durable the data that this process wrote and the names of files that it created; see
   // OpenFiles. After a loss of bytes, each call fails until forget_losses() is called.

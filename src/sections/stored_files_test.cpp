@@ -84,6 +84,19 @@ TEST(StoredFiles, TakeMoreSlicesThanOneCall) {
   EXPECT_EQ(again, data);
 }
 
+TEST(StoredFiles, TellBeforeTheFirstTransferWhetherBatchesGain) {
+  const TestFolder folder;
+  const DataFiles data = made_when_written(folder.path("a."), 2, 100);
+  StoredFiles blocking(data, true, posix_files());
+  EXPECT_FALSE(blocking.gains_from_batches(1, true).value());
+  if (auto uring = make_uring_engine()) {
+    StoredFiles files(data, true, std::make_shared<OpenFiles>(std::move(uring).value(), 128));
+    EXPECT_TRUE(files.gains_from_batches(1, true).value());
+  }
+  StoredFiles missing(DataFiles::one(folder.path("none")), true, posix_files());
+  EXPECT_EQ(missing.gains_from_batches(0, true).error().file, folder.path("none"));
+}
+
 TEST(StoredFiles, TellWhereAFileEnds) {
   const TestFolder folder;
   std::ofstream(folder.path("a")) << std::string(100, 'a');

@@ -58,6 +58,7 @@ def outcome(rate: float, limit: str = "stagers", busy: float = 0.9) -> Outcome:
         {
             "seconds": 1,
             "bytes": rate,
+            "bytes_moved": rate,
             "bytes_per_second": rate,
             "strategy": "two-phase",
             "why": "",
@@ -68,6 +69,7 @@ def outcome(rate: float, limit: str = "stagers", busy: float = 0.9) -> Outcome:
             "calls": 1,
             "messages": 1,
             "message_bytes": 1,
+            "links_of_senders": True,
             "client_seconds": {"messages": 0, "turn": 0, "operations": 1},
             "parts": [
                 {
@@ -418,6 +420,25 @@ def test_weir_sim_refuses_what_is_no_description() -> None:
 def test_without_weir_sim_the_error_says_what_to_install() -> None:
     with pytest.raises(BenchError, match="WEIR_SIM=/nowhere is not a program"):
         simulate(intrepid(), glean(), {"WEIR_SIM": "/nowhere"})
+
+
+def test_a_simulation_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    slow = tmp_path / "simulator"
+    slow.write_text("#!/bin/bash\nexec sleep 60\n")
+    slow.chmod(0o755)
+    with pytest.raises(
+        BenchError, match=r"ended after 0\.1 s \(--timeout\) .* 4096 ranks: give more"
+    ):
+        simulate(intrepid(), glean(), {**os.environ, "WEIR_SIM": str(slow)}, timeout=0.1)
+
+
+def test_simulated_ranks_get_no_settings_of_the_users_sessions(tmp_path: Path) -> None:
+    tells = tmp_path / "simulator"
+    tells.write_text("#!/bin/bash\nenv | grep ^WEIR_ >&2 || echo none >&2\nexit 1\n")
+    tells.chmod(0o755)
+    environment = {**os.environ, "WEIR_SIM": str(tells), "WEIR_PLATFORM": "intrepid"}
+    with pytest.raises(BenchError, match="status 1: none"):
+        simulate(intrepid(), glean(), environment)
 
 
 # ---- Findings -----------------------------------------------------------------------------------

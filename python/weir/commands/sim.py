@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +29,7 @@ from weir.sim.job import (
     sweep_levels,
 )
 from weir.sim.picture import write_picture
-from weir.sim.program import simulate
+from weir.sim.program import DEFAULT_TIMEOUT, simulate
 from weir.sim.table import Simulated, show_bench, show_one, show_several
 
 STRATEGY_HELP = "How the bytes are moved: " + ", ".join(
@@ -132,6 +133,9 @@ def sim_command(
             "weir-bench, on simulated ranks: up to 4096 or so).",
         ),
     ] = "plan",
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=1, help="End a simulation after so many seconds.")
+    ] = DEFAULT_TIMEOUT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     picture: Annotated[
         Path | None, typer.Option("--picture", help="Also draw it: FILE.svg or FILE.html.")
@@ -184,12 +188,13 @@ def sim_command(
             "give --bytes, or leave it out",
             USAGE,
         )
+    run = partial(simulate, described, timeout=timeout)
     simulated = []
     for one in list(points(asked, swept)):
         levels = {name: getattr(one, name) for name in swept}
-        without = simulate(described, replace(one, slow=())) if one.slow else None
-        plan = simulate(described, plan_beside(one)) if one.runs_bench else None
-        simulated.append(Simulated(levels, one, simulate(described, one), without, plan))
+        without = run(replace(one, slow=())) if one.slow else None
+        plan = run(plan_beside(one)) if one.runs_bench else None
+        simulated.append(Simulated(levels, one, run(one), without, plan))
     if as_json:
         typer.echo(json.dumps([_record(one) for one in simulated], indent=2))
     elif asked.runs_bench:

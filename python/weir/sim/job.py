@@ -150,6 +150,13 @@ def check(asked: Asked) -> None:
         raise BenchError("--read: weir-bench sink only writes; leave it out", USAGE)
     if asked.strategy not in STRATEGIES:
         raise BenchError(f"--strategy {asked.strategy}: give one of {', '.join(STRATEGIES)}", USAGE)
+    if asked.level == "library" and asked.strategy == "mpi-io":
+        raise BenchError(
+            "--level library --strategy mpi-io: files of SimGrid's MPI keep no bytes and take the "
+            "wrong time; give --level plan, which has its exchange over all ranks, or a strategy "
+            "of the library, such as two-phase",
+            USAGE,
+        )
     if asked.level == "library" and asked.way.about and asked.strategy != "posix":
         own = ", ".join(name for name, way in STRATEGIES.items() if not way.about)
         raise BenchError(

@@ -18,7 +18,7 @@ from weir.results.record import NonNegative, Record
 from weir.sim.description import describe
 from weir.sim.job import Asked
 
-LIMIT_SECONDS = 600.0
+DEFAULT_TIMEOUT = 3600.0
 
 
 class PartLoad(Record):
@@ -62,6 +62,8 @@ class Outcome(Record):
 
     seconds: NonNegative
     bytes: NonNegative
+    bytes_moved: NonNegative
+    """Of operations: with the holes between rows that reads move along."""
     bytes_per_second: NonNegative
     strategy: str
     why: str
@@ -72,6 +74,8 @@ class Outcome(Record):
     calls: NonNegative
     messages: NonNegative
     message_bytes: NonNegative
+    links_of_senders: bool
+    """Whether messages passed the links of both nodes, and not only that of the client."""
     client_seconds: ClientSeconds
     parts: list[PartLoad]
     limit: Limit
@@ -84,7 +88,10 @@ class Outcome(Record):
 
 
 def simulate(
-    platform: Platform, asked: Asked, environment: Mapping[str, str] = os.environ
+    platform: Platform,
+    asked: Asked,
+    environment: Mapping[str, str] = os.environ,
+    timeout: float = DEFAULT_TIMEOUT,
 ) -> Outcome:
     """Returns the outcome of one simulation; raises ``BenchError``."""
     name = LIBRARY_SIMULATOR if asked.level == "library" else SIMULATOR
@@ -97,12 +104,13 @@ def simulate(
             capture_output=True,
             text=True,
             check=False,
-            timeout=LIMIT_SECONDS,
+            timeout=timeout,
+            env=_of_job(environment),
         )
     except subprocess.TimeoutExpired:
         raise BenchError(
-            f"{name} took longer than {LIMIT_SECONDS:.0f} s: give fewer ranks, steps or a larger "
-            "buffer"
+            f"{name} was ended after {timeout:g} s (--timeout) while it simulated {asked.ranks} "
+            "ranks: give more seconds, fewer ranks or steps, or a larger buffer"
         ) from None
     except OSError as error:
         raise BenchError(f"{program} cannot be started: {error.strerror}") from None
@@ -115,6 +123,11 @@ def simulate(
             raise BenchError(told, USAGE)
         raise BenchError(f"{name} ended with status {answer.returncode}: {told}", FAILED)
     return _read(answer.stdout)
+
+
+def _of_job(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns the environment without settings of sessions, which simulated ranks would take."""
+    return {name: value for name, value in environment.items() if not name.startswith("WEIR_")}
 
 
 def _read(text: str) -> Outcome:

@@ -29,6 +29,7 @@ HALF = 0.5
 EMPTY, FULL = 0.01, 1.0
 LEVEL_TEXT = {"plan": "simulated", "library": "library simulated"}
 BAR_CELLS = 16
+FAR_ENDS = "not simulated: links of nodes that are not clients, which messages pass as well"
 NOT_SIMULATED = {
     "array": "not simulated: copies in memory; opening, closing and removing files; caches; MPI-IO",
     "sink": "not simulated: copies in memory, and so the capacities of source and receivers; the "
@@ -85,6 +86,8 @@ def show_one(console: Console, platform: Platform, one: Simulated) -> None:
     if one.without_slow is not None:
         console.print(slow_text(one), highlight=False, markup=False)
     console.print(_counts(outcome), highlight=False, markup=False)
+    if outcome.messages and not outcome.links_of_senders:
+        console.print(FAR_ENDS, highlight=False, markup=False)
     console.print()
     console.print(_parts(outcome))
     times = outcome.client_seconds
@@ -199,9 +202,11 @@ def enough_text(several: Sequence[Simulated]) -> str:
 
 
 def _counts(outcome: Outcome) -> str:
+    holes = outcome.bytes_moved - outcome.bytes
     return (
         f"{outcome.clients} clients, {outcome.operations:.0f} "
-        f"operations of {size_text(outcome.bytes / max(1.0, outcome.operations))} in "
+        f"operations of {size_text(outcome.bytes_moved / max(1.0, outcome.operations))} "
+        f"{f'({size_text(holes)} between rows) ' if holes else ''}in "
         f"{outcome.calls:.0f} calls; {outcome.messages:.0f} messages, "
         f"{size_text(outcome.message_bytes)}"
     )
