@@ -283,6 +283,5 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
             one.spreads.text if one.spreads else "too few repetitions",
         )
     console.print(table, markup=False, highlight=False)
-    differing = [f"{d.name} {d.first} -> {d.second}" for d in comparison.differences]
-    text = ", ".join(differing) or "nothing"
+    text = ", ".join(one.text for one in comparison.differences) or "nothing"
     console.print(f"differs: {text}\n", markup=False, highlight=False)
