@@ -82,7 +82,7 @@ def test_comparison_names_the_conditions_that_differ() -> None:
     ],
 )
 def test_what_varies_anyway_differs_from_a_least_difference_on(
-    first: dict[str, float], second: dict[str, float], number: int
+    first: dict[str, Any], second: dict[str, Any], number: int
 ) -> None:
     assert len(differences_between([run_with(**first)], [run_with(**second)])) == number
 

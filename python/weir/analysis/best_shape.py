@@ -35,9 +35,13 @@ class BestShape:
     alike: float
     """The correlation of neighbours in what the shape leaves over."""
 
-    def significance(self, bank: Bank) -> float:
-        """Returns how often the best shape explains as much in such noise."""
-        by_chance = _largest_by_chance(bank, len(self.fitted), rounded_up(self.alike))
+    def significance(self, bank: Bank, doubt: float = 0.0) -> float:
+        """Returns how often the best shape explains as much in noise that is as much alike.
+
+        ``doubt`` is taken off the correlation.
+        """
+        alike = max(0.0, self.alike - doubt)
+        by_chance = _largest_by_chance(bank, len(self.fitted), rounded_up(alike))
         return (1 + int(np.sum(by_chance >= self.share))) / (SIMULATIONS + 1)
 
 
