@@ -16,9 +16,13 @@ from cli_with_doubles import Cli
 from platforms import make_platform, make_stage
 from weir.analysis.yardstick import yardstick_text
 from weir.bench.binaries import binaries_of, other_binaries
+from weir.campaign.file import parse_campaign_file
+from weir.campaign.sweep import sweep_file
+from weir.commands.purpose_options import purpose_table, purpose_words
 from weir.results.checksums import SUMS_FILE
 from weir.results.folder import find_run_folders, load_calibration, load_run, write_run
 from weir.results.platform_file import write_platform
+from weir.results.purpose import Purpose
 from weir.results.schema import Binary
 
 WORDS = ("madbench", "2000", "8", "1", "32", "4096", "1", "1")
@@ -456,6 +460,61 @@ def test_a_run_is_repeated_from_its_folder_alone(cli: Cli, tmp_path: Path) -> No
     assert given == [f"--seed={int(seed, 16)}"]
     size = first.index("--output")
     assert second[:size] == first[:size]
+
+
+def test_a_run_carries_why_it_was_made(cli: Cli) -> None:
+    status, _, err = cli.run("bench", *WORDS, "--no-report", "--output", "one")
+    assert status == 0, err
+    first = load_run(cli.folder / "one/mpi-shared-sync")
+    assert first.purpose is None
+    why = ("--motivation", "slower since <Monday>", "--expects", "write 900 MiB/s", "--note", "ä")
+    more = ("--goal", "confirm", "--follows", "one/mpi-shared-sync", "--output", "two")
+    status, _, err = cli.run("bench", *WORDS, *why, *more)
+    assert status == 0, err
+    purpose = load_run(cli.folder / "two/mpi-shared-sync").purpose
+    assert purpose == Purpose(
+        goal="confirm",
+        motivation="slower since <Monday>",
+        expects="write 900 MiB/s",
+        note="ä",
+        follows=[first.id],
+    )
+    lines = ("motivation: slower since <Monday>", "expects: write 900 MiB/s", "note: ä")
+    lines += ("goal: confirm", f"follows: {first.id}")
+    _, out, _ = cli.run("results", "show", "two/mpi-shared-sync")
+    assert set(lines) <= set(out.splitlines())
+    page = (cli.folder / "two/report.html").read_text()
+    assert "Motivation: slower since &lt;Monday&gt;" in page
+    assert f"Follows: {first.id}" in page
+
+    # A repeated run has a purpose of its own.
+    status, _, err = cli.run("bench", "--again", "two", "--note", "again", "--output", "three")
+    assert status == 0, err
+    assert load_run(cli.folder / "three/mpi-shared-sync").purpose == Purpose(note="again")
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong", "said"),
+    [
+        (("--goal", "fame"), 2, "--goal fame: give one of new region, confirm, refined method"),
+        (("--follows", "nothing"), 1, "nothing is not a folder, and below . no run has that id"),
+    ],
+)
+def test_a_wrong_purpose_is_refused_before_anything_runs(
+    cli: Cli, words: tuple[str, str], wrong: int, said: str
+) -> None:
+    status, _, err = cli.run("bench", *WORDS, *words, "--output", "one")
+    assert (status, said in err) == (wrong, True), err
+    assert not (cli.folder / "one").exists()
+
+
+def test_a_sweep_gives_its_runs_the_purpose() -> None:
+    purpose = Purpose(goal="new region", motivation='a "quoted" \\ line\nand ä', follows=["x", "y"])
+    text = sweep_file(["stream"], ["ranks=1,2"], None) + purpose_table(purpose)
+    (table,) = parse_campaign_file(text, "here", "name").purpose
+    assert Purpose.model_validate(table.model_dump(exclude={"when"})) == purpose
+    assert purpose_words(purpose)[0] == "--goal=new region"
+    assert purpose_words(purpose)[-2:] == ["--follows=x", "--follows=y"]
 
 
 def test_a_run_names_its_binary_and_is_told_from_one_of_another(cli: Cli, tmp_path: Path) -> None:

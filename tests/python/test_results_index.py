@@ -279,7 +279,11 @@ def test_comparison_finds_the_direction_that_changed() -> None:
 def test_comparison_names_the_parameters_that_differ() -> None:
     result = compare(make_run(), make_run(label="MPI UNIQUE SYNC", ranks=64))
     differing = {item.name: (item.first, item.second) for item in result.differences}
-    assert differing == {"iomethod": ("POSIX", "MPI"), "ranks": ("4", "64")}
+    assert differing == {
+        "iomethod": ("POSIX", "MPI"),
+        "ranks": ("4", "64"),
+        "hosts": ("1", "4"),
+    }
 
 
 def test_different_modes_are_compared_by_both_metrics() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from weir.analysis.conditions import NOT_SET, Difference, differences_between
+from weir.analysis.settings import settings_of
 from weir.analysis.spread import SpreadComparison, compare_spreads
 from weir.results.errors import ResultError
 from weir.results.figures import Figure, Place, figures_of, parts_of
@@ -44,22 +46,13 @@ class FigureComparison:
 
 
 @dataclass(frozen=True)
-class ParameterDifference:
-    """A parameter, or the number of ranks, that differs between the runs."""
-
-    name: str
-    first: str
-    second: str
-
-
-@dataclass(frozen=True)
 class Comparison:
     """What ``weir results compare`` shows."""
 
     first: Run
     second: Run
     figures: list[FigureComparison]
-    differences: list[ParameterDifference]
+    differences: list[Difference]
 
 
 def compare(first: Run, second: Run) -> Comparison:
@@ -120,25 +113,19 @@ def pair_by_label(
     return pairs, [label for _, label in sorted(left.keys() ^ right.keys())]
 
 
-def _differences(first: Run, second: Run) -> list[ParameterDifference]:
-    left, right = _settings(first), _settings(second)
+def _differences(first: Run, second: Run) -> list[Difference]:
+    left, right = ({**settings_of(run), **_size(run)} for run in (first, second))
     if first.workload != second.workload and _is_imported(first, second):
         # Different programs name their settings differently.
         common = left.keys() & right.keys()
         left, right = ({n: of[n] for n in common} for of in (left, right))
-    if first.binaries and second.binaries:
-        left, right = left | _binaries(first), right | _binaries(second)
-    return [
-        ParameterDifference(name, left.get(name, "not set"), right.get(name, "not set"))
+    settings = [
+        Difference(name, left.get(name, NOT_SET), right.get(name, NOT_SET))
         for name in sorted(left.keys() | right.keys())
         if left.get(name) != right.get(name)
     ]
+    return settings + differences_between([first], [second])
 
 
-def _binaries(run: Run) -> dict[str, str]:
-    return {f"SHA-256 of {one.name}": one.short_hash for one in run.binaries}
-
-
-def _settings(run: Run) -> dict[str, str]:
-    settings = {name: str(parameter.value) for name, parameter in run.parameters.items()}
-    return settings | {"ranks": str(run.plan.ranks), "workload": run.workload}
+def _size(run: Run) -> dict[str, str]:
+    return {"ranks": str(run.plan.ranks), "workload": run.workload}

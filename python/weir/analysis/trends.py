@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from weir.analysis.best_shape import SIMULATIONS, best_shape, normalized, rounded_up
 from weir.analysis.series_noise import autocorrelation, noise_like
 from weir.results.quantities import percent_text
 
@@ -26,7 +27,6 @@ Floats = NDArray[np.float64]
 
 LEAST_WINDOWS = 16
 """With fewer windows of time nothing is sought."""
-SIMULATIONS = 1999
 SIGNIFICANT = 0.002
 LEAST_CHANGE = 0.15
 """A change is named if the rate differs by at least this share."""
@@ -113,21 +113,13 @@ def find_change(rates: Floats, significant: float = SIGNIFICANT) -> Change | Non
     if number < LEAST_WINDOWS or float(np.min(rates, initial=1.0)) <= 0:
         return None
     logs = np.log(rates)
-    bank = _shapes(number)
-    centred = logs - logs.mean()
-    total = float(centred @ centred)
-    if total <= 0:
+    best = best_shape(logs, _shapes)
+    if best is None:
         return None
-    projections = bank @ centred
-    best = int(np.argmax(projections**2))
-    fitted = projections[best] * bank[best]
-    change = _as_change(best, logs.mean() + fitted)
+    change = _as_change(best.shape, logs.mean() + best.fitted)
     if abs(change.fraction) < LEAST_CHANGE:
         return None
-    alike = autocorrelation(centred - fitted)
-    by_chance = _largest_by_chance(number, _rounded(alike))
-    share = float(projections[best] ** 2) / total
-    significance = (1 + int(np.sum(by_chance >= share))) / (SIMULATIONS + 1)
+    significance = best.significance(_shapes)
     if significance > significant:
         return None
     return Change(change.kind, change.before, change.after, change.at, significance)
@@ -141,23 +133,7 @@ def _shapes(number: int) -> Floats:
     shapes += [np.exp(-times / (number * fading)) for fading in (0.03, 0.06, 0.1)]
     least = max(2, number // 16)
     shapes += [(times > place).astype(float) for place in range(least, number - least + 1)]
-    bank = np.array(shapes)
-    bank -= bank.mean(axis=1, keepdims=True)
-    return np.asarray(bank / np.linalg.norm(bank, axis=1, keepdims=True))
-
-
-@lru_cache(maxsize=64)
-def _largest_by_chance(number: int, alike: float) -> Floats:
-    """Returns what the best shape explains in noise that is as much alike."""
-    noise = noise_like(alike, number, SIMULATIONS)
-    noise -= noise.mean(axis=1, keepdims=True)
-    best = np.max((noise @ _shapes(number).T) ** 2, axis=1)
-    return np.asarray(best / np.sum(noise**2, axis=1))
-
-
-def _rounded(alike: float) -> float:
-    """Returns the correlation rounded up, so that few simulations are made."""
-    return round(0.05 * math.ceil(alike / 0.05 - 1e-9), 2)
+    return normalized(np.array(shapes))
 
 
 def _as_change(shape: int, fitted: Floats) -> Change:
@@ -199,7 +175,7 @@ def find_period(rates: Floats, significant: float = SIGNIFICANT) -> Periodic | N
     alike = np.mean(
         [autocorrelation(row - one[phases]) for row, one in zip(centred, profiles, strict=True)]
     )
-    by_chance = _most_folded_by_chance(rows, number, _rounded(float(alike)))
+    by_chance = _most_folded_by_chance(rows, number, rounded_up(float(alike)))
     significance = (1 + int(np.sum(by_chance >= explained[place]))) / (SIMULATIONS + 1)
     if significance > significant:
         return None
@@ -207,10 +183,8 @@ def find_period(rates: Floats, significant: float = SIGNIFICANT) -> Periodic | N
 
 
 def _without_change(centred: Floats) -> Floats:
-    bank = _shapes(len(centred))
-    projections = bank @ centred
-    best = int(np.argmax(projections**2))
-    return np.asarray(centred - projections[best] * bank[best])
+    best = best_shape(centred, _shapes)
+    return centred if best is None else np.asarray(centred - best.fitted)
 
 
 def _phases(number: int, period: float) -> NDArray[np.int64]:

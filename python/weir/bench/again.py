@@ -11,13 +11,13 @@ from weir.bench.errors import USAGE, BenchError
 from weir.bench.job import PREPARING, Job
 from weir.results.folder import find_run_folders, load_run, write_run
 from weir.results.schema import Run, Start
+from weir.results.secrets import may_be_secret
 
 KEPT = re.compile(
     r"(OMPI_(MCA|ALLOW)|PMIX_MCA|PRTE_MCA|UCX|MPICH|MPIR_CVAR|I_MPI|FI|ROMIO|HDF5|PNETCDF|WEIR)_"
     r"|OMP_NUM_THREADS$|LD_(PRELOAD|LIBRARY_PATH)$"
 )
 """Variables that control MPI, the I/O libraries and Weir; no others are recorded."""
-SECRET = re.compile(r"(?i)secret|token|password|credential|(^|_)key(_|$)")
 
 
 def kept_variables(environment: Mapping[str, str]) -> dict[str, str]:
@@ -25,7 +25,7 @@ def kept_variables(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in sorted(environment.items())
-        if KEPT.match(name) and not SECRET.search(name)
+        if KEPT.match(name) and not may_be_secret(name)
     }
 
 

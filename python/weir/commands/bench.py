@@ -55,6 +55,14 @@ from weir.commands.job_options import (
     find_job,
     read_interval,
 )
+from weir.commands.purpose_options import (
+    ExpectsText,
+    Follows,
+    GoalText,
+    MotivationText,
+    NoteText,
+    given_purpose,
+)
 from weir.commands.report import write_reports
 from weir.commands.terminal import message_console, output_console, warn
 from weir.model.verdict import verdict
@@ -119,6 +127,12 @@ MORE = {
   --resume             continue a sweep that was interrupted; needs its --output
   --again RUN          repeat a run as it was started: arguments, launcher, MPI's variables, working
                        directory, seed; RUN is its folder, its id, or: last
+  --motivation TEXT    why the run is made; it is kept with the four below in purpose of run.json,
+                       which results show and the report print
+  --expects TEXT       what you expect of it
+  --goal GOAL          "new region", confirm, or "refined method"
+  --follows RUN        the run after which it was thought of; may be repeated
+  --note TEXT          anything else
 """,
     "predict": "",
 }
@@ -148,12 +162,21 @@ def bench_command(
     go_on: Annotated[float, typer.Option("--go-on", min=0, envvar="WEIR_GO_ON")] = DEFAULT_SECONDS,
     resume: Annotated[bool, typer.Option("--resume")] = False,
     again: Annotated[str | None, typer.Option("--again")] = None,
+    goal: GoalText = "",
+    motivation: MotivationText = "",
+    expects: ExpectsText = "",
+    note: NoteText = "",
+    follows: Follows = None,
     monitor: MonitorText = None,
     show_help: Help = False,
 ) -> None:
     """Run a benchmark: expectation, repetitions, verdict, result folder, report."""
     arguments = list(context.args)
     typed = ["weir", *sys.argv[1:]]
+    # Runs that are named are looked for from here, and not from where --again enters.
+    purpose = None
+    if not show_help:
+        purpose = given_purpose(goal, motivation, expects, note, follows or [])
     repeated = None
     if again is not None and not show_help:
         # Variables such as WEIR_LAUNCHER yield to the settings with which the run was started.
@@ -161,7 +184,7 @@ def bench_command(
         if arguments or any(_is_typed(context, name) for name in others):
             raise BenchError(
                 "--again repeats a run as it was started: give only --output, --no-report, --go-on "
-                "and --timeout with it",
+                "and --timeout with it, and why it is made (--motivation and the like)",
                 USAGE,
             )
         output = None if output is None else output.absolute()
@@ -190,6 +213,7 @@ def bench_command(
             resume=resume,
             tasks_per_node=tasks_per_node,
             monitor_seconds=interval,
+            purpose=purpose,
         )
         return
     if resume:
@@ -217,7 +241,7 @@ def bench_command(
         )
         console.print()
         work = _Work(console, prepared, start, timeout, interval, with_report=not no_report)
-        runs = work.carry_out(arguments, target, preparation)
+        runs = work.carry_out(arguments, target, preparation, purpose)
         wrong = misplaced(runs, tasks_per_node)
         if wrong is not None:
             warn(wrong)

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from weir.analysis.compare import compare, pair_by_label
 from weir.commands.find_runs import DEFAULT_ROOT, LAST, Root, find_runs, root_of, runs_below
 from weir.commands.findings import findings_command
+from weir.commands.history import history_command
 from weir.commands.machines import machines_command
 from weir.commands.show import show_comparison, show_list, show_run
 from weir.commands.terminal import natural_width, output_console, warn
@@ -299,6 +300,7 @@ def _cell(value: Any) -> str:
 
 
 results_app.command("findings")(findings_command)
+results_app.command("history")(history_command)
 results_app.command("machines")(machines_command)
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from weir.analysis.compare import Comparison
+from weir.analysis.purpose import purpose_texts
 from weir.bench.display import show_others, show_verdicts
 from weir.bench.tables import plain_table
 from weir.report import anomalies
@@ -21,7 +22,6 @@ from weir.results.monitor_records import Monitor
 from weir.results.quantities import (
     percent_text,
     phase_name,
-    range_text,
     rate_text,
     seconds_text,
     size_text,
@@ -47,7 +47,7 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
     line(f"id {run.id}, started {run.started_utc}, {_repetitions_text(run)}")
     if run.imported is not None:
         line(run.imported.note)
-    for text in _purpose_texts(run):
+    for text in purpose_texts(run):
         line(text)
     show_verdicts(console, [run])
     for text in [*changed, *contradictions(run)]:
@@ -125,30 +125,6 @@ def _monitor_text(seen: Monitor) -> str:
         f"monitor: {seen.samples} samples{missed}, {seen.resolution}; it took "
         f"{percent_text(seen.processor_seconds / max(seen.seconds, 1e-9), 2)} of a core"
     )
-
-
-def _purpose_texts(run: Run) -> Iterator[str]:
-    """Yields why the run was made, and each rate beside what was expected when it was proposed."""
-    purpose = run.purpose
-    if purpose is None:
-        return
-    if purpose.goal:
-        yield f"goal: {purpose.goal}"
-    for name in ("motivation", "expects", "decides"):
-        if text := getattr(purpose, name):
-            yield f"{name}: {text}"
-    headline = {rate.direction: rate for rate in run.rates if rate.headline}
-    for one in purpose.expected:
-        rate = headline.get(one.direction)
-        low, high = one.low_bytes_per_second, one.high_bytes_per_second
-        if rate is not None:
-            word = "inside" if low <= rate.median <= high else "outside"
-            yield (
-                f"the {one.direction} rate, {rate_text(rate.median)}, is {word} the interval that "
-                f"was proposed, {range_text(low, high)}"
-            )
-    if purpose.follows:
-        yield f"follows: {', '.join(purpose.follows)}"
 
 
 def show_list(console: Console, runs: Sequence[tuple[str, Run]]) -> None:
@@ -283,6 +259,5 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
             one.spreads.text if one.spreads else "too few repetitions",
         )
     console.print(table, markup=False, highlight=False)
-    differing = [f"{d.name} {d.first} -> {d.second}" for d in comparison.differences]
-    text = ", ".join(differing) or "nothing"
+    text = ", ".join(one.text for one in comparison.differences) or "nothing"
     console.print(f"differs: {text}\n", markup=False, highlight=False)

@@ -16,6 +16,8 @@ from weir.campaign.levels import read_levels
 from weir.campaign.sweep import read_sweep, sweep_file
 from weir.commands.campaign import Asked, run_campaign
 from weir.commands.job_options import words_of
+from weir.commands.purpose_options import purpose_table, purpose_words
+from weir.results.purpose import Purpose
 
 
 def run_sweep(
@@ -30,6 +32,7 @@ def run_sweep(
     resume: bool,
     tasks_per_node: int | None = None,
     monitor_seconds: float | None = None,
+    purpose: Purpose | None = None,
 ) -> None:
     """Starts or resumes a sweep; its folder is a campaign's."""
     if resume and output is None:
@@ -44,6 +47,7 @@ def run_sweep(
         raise BenchError("--tasks-per-node is also in --sweep: leave one of them out", USAGE)
     words = words_without_swept(arguments, swept, ranks)
     text = sweep_file(words, sweeps, ranks, tasks_per_node=tasks_per_node)
+    text += purpose_table(purpose) if purpose is not None else ""
     name = f"{workload}-sweep-{'-'.join(swept)}"
     target = output or default_output(name, utc_now())
     file = parse_campaign_file(text, "--sweep", name)
@@ -55,6 +59,7 @@ def run_sweep(
         ranks=ranks, tasks_per_node=tasks_per_node, launcher=launcher, platform=platform
     )
     command += [f"--monitor={monitor_seconds}s"] if monitor_seconds is not None else []
+    command += purpose_words(purpose) if purpose is not None else []
     asked = Asked(
         output=target,
         command=command,

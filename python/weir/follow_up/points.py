@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from weir.model.measured_flows import OF_NO_CONSEQUENCE
+from weir.analysis.settings import OF_NO_CONSEQUENCE
 from weir.results.campaign import Campaign, CampaignFactor, Value
 from weir.results.expectations import Direction
 from weir.results.figures import Figure, headlines_of

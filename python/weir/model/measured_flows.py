@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from weir.analysis.settings import settings_that_matter
 from weir.model.flow import Flow
 from weir.model.flow_of_plan import (
     Planned,
@@ -27,27 +28,10 @@ from weir.model.flow_of_plan import (
     is_dropped,
     is_staged,
     planned_flow,
-    setting,
 )
 from weir.results.platform import Platform
 from weir.results.schema import Phase, PlannedPhase, Run
 from weir.results.statistics import predicted_by_the_others
-
-OF_NO_CONSEQUENCE = (
-    "deadline",
-    "directory",
-    "max-repetitions",
-    "precision",
-    "reference-number",
-    "reorder-seed",
-    "repetitions",
-    "seed",
-    "time-limit",
-    "trace-events",
-    "verbose",
-    "warmups",
-)
-"""Parameters in which two runs of one configuration may differ."""
 
 
 @dataclass(frozen=True)
@@ -179,9 +163,5 @@ def _came_from_there(planned: Planned, phases: Sequence[Phase]) -> bool:
 
 
 def _configuration(run: Run) -> str:
-    chosen = {
-        name.replace("_", "-"): setting(run.parameters, name, "")
-        for name in sorted(run.parameters)
-        if name.replace("_", "-") not in OF_NO_CONSEQUENCE
-    }
+    chosen = settings_that_matter(run)
     return f"{run.workload} {run.label} {chosen} {run.plan.model_dump_json()}"

@@ -8,7 +8,7 @@ from weir.report.quantities import rate
 from weir.report.sources import Source, headline_rate
 from weir.report.wording import badge, overall_word
 from weir.results.expectations import Direction
-from weir.results.schema import Run
+from weir.results.machine import machine_of
 
 HEAD = ["Run", "Started", "Program", "Machine", "Verdict", "Write", "Read"]
 DASH, SPACE = "\u2011", "\u00a0"
@@ -55,15 +55,3 @@ def _short_moment(utc: str) -> Markup:
     """Returns the date and the minute, which a narrow column does not break."""
     day, _, time = utc[:16].partition("T")
     return element("time", f"{day.replace('-', DASH)}{SPACE}{time}", datetime=utc, title=utc)
-
-
-def machine_of(run: Run) -> str:
-    """Returns the host of rank 0, with the number of hosts; for an imported run what it states."""
-    if run.imported is not None:
-        stated = run.parameters.get("Machine")
-        return "" if stated is None else str(stated.value)
-    hosts = [node.host for node in run.nodes]
-    first = (run.environment.hardware.get("described_host") if run.environment else None) or (
-        hosts[0] if hosts else ""
-    )
-    return f"{first} and {len(hosts) - 1} more" if len(hosts) > 1 else str(first)

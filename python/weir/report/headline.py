@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from weir.analysis.purpose import purpose_texts
 from weir.analysis.yardstick import share_text, yardstick_text
 from weir.report.bullet import bullet, bullet_legend, scale_end
 from weir.report.markup import Markup, element, join
@@ -52,6 +53,7 @@ def lead(source: Source) -> Markup:
     if run.imported is not None:
         sentences.append(element("p", run.imported.note, class_="remark"))
         sentences += [element("p", text, class_="remark") for text in run.imported.remarks]
+    sentences += purpose_remarks(run)
     for direction in directions(run):
         caveat = cache_sentence(run, direction)
         sentences.append(
@@ -81,6 +83,14 @@ def lead(source: Source) -> Markup:
     opinions = (_second_opinion(run, direction) for direction in directions(run))
     sentences += [one for one in opinions if one is not None]
     return element("div", *sentences, class_="lead")
+
+
+def purpose_remarks(run: Run) -> list[Markup]:
+    """Returns a paragraph for each line of why the run was made."""
+    return [
+        element("p", sentence_case(text), class_="remark", data_purpose=text.partition(":")[0])
+        for text in purpose_texts(run)
+    ]
 
 
 def _second_opinion(run: Run, direction: Direction) -> Markup | None:

@@ -36,6 +36,7 @@ class Purpose(Record):
     expected: list[ExpectedResult] = Field(
         default_factory=list, description="the expected rates, where they can be given as numbers"
     )
+    note: str = Field(default="", description="free text")
     decides: str = Field(default="", description="what follows from each possible result")
     follows: list[str] = Field(
         default_factory=list, description="ids of the runs after which this one was proposed"

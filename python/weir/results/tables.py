@@ -35,8 +35,9 @@ _COLUMNS: dict[str, str] = {
         payload_errors INTEGER errors, clocks_flagged BOOLEAN run.clocks.flagged,
         quiet BOOLEAN run.environment.quiet.quiet,
         goal VARCHAR run.purpose.goal, motivation VARCHAR run.purpose.motivation,
-        expects VARCHAR run.purpose.expects, follows JSON follows, parameters JSON parameters,
-        command VARCHAR command, environment JSON environment,
+        expects VARCHAR run.purpose.expects, note VARCHAR run.purpose.note,
+        follows JSON follows, parameters JSON parameters, command VARCHAR command,
+        environment JSON environment,
         imported_from VARCHAR run.imported.file, bench_sha256 VARCHAR bench_sha256
     """,
     "repetitions": """

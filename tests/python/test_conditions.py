@@ -1,0 +1,116 @@
+"""weir.analysis.conditions: in which conditions runs differ, and what is no difference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from synthetic import make_run
+from weir.analysis.compare import compare
+from weir.analysis.conditions import conditions_of, differences_between
+from weir.results.schema import Binary, Run, Start
+
+GIB = 2**30
+
+
+def run_with(
+    *, fill: float = 0.4, load: float = 0.1, variables: dict[str, str] | None = None, **given: Any
+) -> Run:
+    """A run on a file system of 100 GiB; ``given`` are kernel, options, busy and sha256."""
+    run = make_run()
+    assert run.environment is not None
+    system = run.environment.file_system | {
+        "total_bytes": 100 * GIB,
+        "available_bytes": round(100 * GIB * (1 - fill)),
+        "options": given.get("options", "rw,relatime"),
+    }
+    quiet = run.environment.quiet.model_copy(
+        update={"load_before": load, "other_processes_busy_fraction": given.get("busy", 0.02)}
+    )
+    environment = run.environment.model_copy(
+        update={
+            "system_software": {"kernel": given.get("kernel", "6.1.1")},
+            "file_system": system,
+            "quiet": quiet,
+        }
+    )
+    start = None
+    if variables is not None:
+        start = Start(
+            command_by_user=[],
+            arguments=[],
+            launcher=[],
+            ranks=4,
+            directory="/",
+            platform=None,
+            environment=variables,
+        )
+    binaries = [Binary(name="weir-bench", file="/bench", sha256=given.get("sha256", "a" * 64))]
+    return run.model_copy(update={"environment": environment, "start": start, "binaries": binaries})
+
+
+def texts(before: list[Run], after: list[Run]) -> list[str]:
+    return [one.text for one in differences_between(before, after)]
+
+
+def test_comparison_names_the_conditions_that_differ() -> None:
+    """Two jobs once had ratios down to 0.22, and nothing was said to differ."""
+    second = run_with(
+        kernel="6.1.4", options="rw,sync", load=3.1, busy=0.4, fill=0.92, sha256="b" * 64
+    )
+    assert [one.text for one in compare(run_with(), second).differences] == [
+        "kernel 6.1.1 -> 6.1.4",
+        "mount options rw,relatime -> rw,sync",
+        "load before 0.1 -> 3.1",
+        "processor time of other processes 2 % -> 40 %",
+        "file system fill 40 % -> 92 %",
+        "SHA-256 of weir-bench aaaaaaaaaaaa -> bbbbbbbbbbbb",
+    ]
+    assert compare(run_with(), run_with()).differences == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "number"),
+    [
+        ({"fill": 0.4}, {"fill": 0.49}, 0),
+        ({"fill": 0.4}, {"fill": 0.51}, 1),
+        ({"load": 0.5}, {"load": 1.4}, 0),
+        ({"load": 0.5}, {"load": 1.6}, 1),
+        ({"busy": 0.02}, {"busy": 0.06}, 0),
+        ({"busy": 0.02}, {"busy": 0.08}, 1),
+    ],
+)
+def test_what_varies_anyway_differs_from_a_least_difference_on(
+    first: dict[str, Any], second: dict[str, Any], number: int
+) -> None:
+    assert len(differences_between([run_with(**first)], [run_with(**second)])) == number
+
+
+def test_of_sets_of_runs_what_they_hardly_have_in_common_differs() -> None:
+    old, new = run_with(kernel="6.1.1"), run_with(kernel="6.1.4")
+    assert texts([old] * 4, [new] * 4) == ["kernel 6.1.1 -> 6.1.4"]
+    assert texts([old] * 4, [old, new, new, new]) == ["kernel 6.1.1 -> 6.1.4 in 3 of 4"]
+    assert texts([old] * 4, [old, old, new, new]) == []
+    loads = [run_with(load=load) for load in (0.0, 2.0, 4.0, 6.0)]
+    assert texts(loads, loads[1:]) == []
+
+
+def test_what_one_side_does_not_say_is_no_difference() -> None:
+    silent = run_with().model_copy(update={"environment": None, "binaries": []})
+    assert differences_between([run_with()], [silent]) == []
+    assert conditions_of(silent) == {}
+
+
+def test_variables_of_the_job_differ_and_secrets_are_not_shown() -> None:
+    first = run_with(variables={"UCX_TLS": "tcp", "OMPI_MCA_token": "s3cret"})
+    second = run_with(
+        variables={"OMPI_MCA_token": "0ther", "WEIR_X": "a=1,password=s3cret"},
+        options="rw,credentials=s3cret,secret=s3cret",
+    )
+    said = texts([first], [second])
+    assert said == [
+        "mount options rw,relatime -> rw,credentials=(not shown),secret=(not shown)",
+        "variable UCX_TLS tcp -> not set",
+        "variable WEIR_X not set -> a=1,password=(not shown)",
+    ]
