@@ -12,7 +12,7 @@ by direction (function ``all``) and by function, rates of operations by action, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from types import SimpleNamespace
 from typing import Any
@@ -31,7 +31,8 @@ _COLUMNS: dict[str, str] = {
         files BIGINT run.plan.files, disk_bytes BIGINT run.plan.disk_bytes_total,
         memory_bytes BIGINT run.plan.memory_bytes_total,
         overall_verdict VARCHAR run.verdict.overall, failure VARCHAR run.failure.message,
-        warnings INTEGER warnings, payload_verified BOOLEAN run.verification.performed,
+        warnings INTEGER warnings, changed VARCHAR changed,
+        payload_verified BOOLEAN run.verification.performed,
         payload_errors INTEGER errors, clocks_flagged BOOLEAN run.clocks.flagged,
         quiet BOOLEAN run.environment.quiet.quiet,
         goal VARCHAR run.purpose.goal, motivation VARCHAR run.purpose.motivation,
@@ -149,8 +150,8 @@ LONG_COLUMNS = frozenset({"parameters", "command", "environment"})
 """Columns of ``runs`` whose cells contain pages of text."""
 
 
-def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
-    """Returns the rows of one run, by table."""
+def rows_of(run: Run, folder: str, changes: Sequence[str]) -> dict[str, list[Row]]:
+    """Returns the rows of one run, by table; ``changes`` says what of it was changed."""
     repetitions = [{"repetition": one} for one in run.repetitions]
     ranks = {node.host: len(node.ranks) for node in run.nodes}
     parts = [(node.host, phase) for node in run.nodes for phase in node.phases]
@@ -160,7 +161,7 @@ def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
         for one in action.nodes
     ]
     found: dict[str, Iterable[dict[str, Any]]] = {
-        "runs": [_about(run) | {"folder": folder}],
+        "runs": [_about(run) | {"folder": folder, "changed": "; ".join(changes) or None}],
         "repetitions": repetitions,
         "phases": [one | {"phase": p} for one in repetitions for p in one["repetition"].phases],
         "series": [
