@@ -16,10 +16,12 @@ from weir.model.verdict import verdict
 from weir.results import changes, checksums
 from weir.results.changes import changes_of
 from weir.results.checksums import HASHED_END, MEASURED, sum_of_ends, write_sums
+from weir.results.digest_records import Digest
 from weir.results.finalize import finalize
 from weir.results.folder import load_run
 from weir.results.index import query
 from weir.results.schema import Parameter
+from weir.results.sealing import is_as_written
 
 AFTER = "after the run was finalized"
 SETTINGS = {"pixels": 2000, "read-modulus": 1, "write-modulus": 1}
@@ -185,6 +187,22 @@ def test_another_layout_of_the_same_values_is_no_changed_figure(root: Path) -> N
     assert changes_of(folder, load_run(folder)) == [told]
     (folder / "SHA256SUMS").unlink()
     assert changes_of(folder, load_run(folder)) == []
+
+
+def test_a_field_after_the_digest_is_found(root: Path) -> None:
+    """Of two fields with one name the later counts."""
+    folder = root / "edited"
+    text = (folder / "run.json").read_text()
+    assert is_as_written(text, load_digest(folder))
+    (folder / "run.json").write_text(text.removesuffix("\n}\n") + ',\n "verdict": null\n}\n')
+    (told,) = changes_of(folder, load_run(folder))
+    assert told == f"run.json was changed {AFTER}: verdict"
+
+
+def load_digest(folder: Path) -> Digest:
+    digest = load_run(folder).digest
+    assert digest is not None
+    return digest
 
 
 def without_digest(folder: Path) -> None:

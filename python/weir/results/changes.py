@@ -28,7 +28,7 @@ from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE, read_text
 from weir.results.recomputed import contradictions
 from weir.results.schema import Run
-from weir.results.sealing import hashes_of_parts
+from weir.results.sealing import hashes_of_parts, is_as_written
 
 AFTER = "after the run was finalized"
 
@@ -63,8 +63,11 @@ def _of_record(folder: Path, run: Run, known: Mapping[str, str]) -> Iterator[str
 
 def _changed_fields(folder: Path, digest: Digest) -> list[str]:
     file = folder / RUN_FILE
+    text = read_text(file)
+    if is_as_written(text, digest):
+        return []
     try:
-        now = hashes_of_parts(json.loads(read_text(file)))
+        now = hashes_of_parts(json.loads(text))
     except ValueError as error:
         raise ResultError(f"{file} cannot be read: {error}") from None
     names = dict.fromkeys([*now, *digest.parts])

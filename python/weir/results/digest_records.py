@@ -19,6 +19,12 @@ class FileDigest(Record):
 class Digest(Record):
     """Hashes of what was measured, made when the run was finalized."""
 
+    text_sha256: str = Field(
+        description=(
+            "of the text of run.json before this field, so that an unchanged file is recognized at "
+            "once"
+        )
+    )
     parts: dict[str, str] = Field(
         description=(
             "SHA-256 of each field of run.json, except this one: of its JSON with sorted names "

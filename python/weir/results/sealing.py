@@ -14,10 +14,12 @@ from typing import Any
 
 from weir.results.checksums import HASHED_DATA, SUMS_FILE, sum_of, sum_of_ends, write_sums
 from weir.results.digest_records import Digest, FileDigest
-from weir.results.folder import write_run
+from weir.results.folder import text_of, write_run
 from weir.results.schema import Run
 
 DIGEST_FIELD = "digest"
+BEFORE_DIGEST = f'\n "{DIGEST_FIELD}": '
+"""Separates the last field in the text of ``run.json``; no value contains a line break."""
 
 
 def write_sealed(folder: Path, run: Run) -> Run:
@@ -27,13 +29,26 @@ def write_sealed(folder: Path, run: Run) -> Run:
         for name in HASHED_DATA
         if (folder / name).is_file()
     }
-    digest = Digest(parts=hashes_of_parts(json.loads(run.model_dump_json())), files=files)
+    text, _, _ = text_of(run).rpartition(BEFORE_DIGEST)
+    digest = Digest(
+        text_sha256=hashlib.sha256(text.encode()).hexdigest(),
+        parts=hashes_of_parts(json.loads(run.model_dump_json())),
+        files=files,
+    )
     sealed = run.model_copy(update={DIGEST_FIELD: digest})
     # After an interruption here no hash contradicts the new file.
     (folder / SUMS_FILE).unlink(missing_ok=True)
     write_run(folder, sealed)
     write_sums(folder, {name: one.sha256 for name, one in files.items()})
     return sealed
+
+
+def is_as_written(text: str, digest: Digest) -> bool:
+    """Returns whether the text of a ``run.json`` is the one that was written with this digest."""
+    before, _, after = text.rpartition(BEFORE_DIGEST)
+    if hashlib.sha256(before.encode()).hexdigest() != digest.text_sha256:
+        return False
+    return after == digest.model_dump_json(indent=1).replace("\n", "\n ") + "\n}\n"
 
 
 def hashes_of_parts(record: Mapping[str, Any]) -> dict[str, str]:
