@@ -84,6 +84,9 @@ def query_command(
 ) -> None:
     """Run SQL over all runs: tables runs, repetitions, phases, series, points, nodes, events.
 
+    parameters has each setting with its origin, campaigns and factors what campaigns varied, and
+    verdicts each judged figure with what was measured and expected.
+
     series has every figure of every workload, by its unit (bytes/s, 1/s, s); rates has those in
     bytes/s, effective the EAAR, anomalies what is unusual about a run, and monitor the samples of
     bench --monitor.

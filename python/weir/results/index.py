@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weir.results.campaign import Campaign, made_for
 from weir.results.changes import changes_of
 from weir.results.errors import ResultError
 from weir.results.events import (
@@ -29,7 +30,7 @@ from weir.results.folder import load_run
 from weir.results.monitor_records import SAMPLE_COLUMNS
 from weir.results.placements import PLACEMENT_COLUMNS
 from weir.results.store import place_at, run_folders_at
-from weir.results.tables import TABLES, VIEWS, Row, rows_of
+from weir.results.tables import TABLES, VIEWS, Row, rows_of, rows_of_campaign
 
 if TYPE_CHECKING:
     import duckdb
@@ -73,24 +74,11 @@ def open_index(
     """
     import duckdb  # noqa: PLC0415 (a fifth of the start of a command that needs none)
 
-    taken: dict[str, tuple[Path, list[str], dict[str, list[Row]]]] = {}
-    for folder in run_folders_at(root):
-        try:
-            run = load_run(folder)
-        except ResultError as error:
-            warn(f"left out: {error}")
-            continue
-        changes = changes_of(folder, run, whole=whole)
-        if run.id in taken:
-            copied, of_copied, _ = taken[run.id]
-            if changes or not of_copied:
-                warn(f"left out: {folder} has the id of {copied}, it is a copy")
-                continue
-            warn(f"left out: {copied} was changed, and {folder} has the same id and was not")
-        for text in changes:
-            warn(f"{folder}: {text}")
-        taken[run.id] = folder, changes, rows_of(run, place_at(root, folder), changes)
+    campaigns: dict[Path, Campaign] = {}
+    taken = _taken_runs(root, warn, campaigns, whole=whole)
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
+    for path, campaign in campaigns.items():
+        rows["campaigns"] += rows_of_campaign(place_at(root, path), campaign)
     files: dict[str, list[tuple[str, str]]] = {file: [] for file, _ in FILE_VIEWS.values()}
     for run_id, (folder, _, of_run) in taken.items():
         for table, added in of_run.items():
@@ -107,6 +95,45 @@ def open_index(
     for view, (file, columns) in FILE_VIEWS.items():
         _create_file_view(connection, view, columns, files[file])
     return connection
+
+
+def _taken_runs(
+    root: Path, warn: Callable[[str], None], campaigns: dict[Path, Campaign], *, whole: bool
+) -> dict[str, tuple[Path, list[str], dict[str, list[Row]]]]:
+    """Returns the folder of each run by id, what of it was changed, and its rows.
+
+    Campaigns for which runs were made are added to ``campaigns``.
+    """
+    taken: dict[str, tuple[Path, list[str], dict[str, list[Row]]]] = {}
+    for folder in run_folders_at(root):
+        try:
+            run = load_run(folder)
+        except ResultError as error:
+            warn(f"left out: {error}")
+            continue
+        made = None
+        try:
+            made = made_for(folder, campaigns)
+        except ResultError as error:
+            warn(f"without its factors: {folder}: {error}")
+        changes = changes_of(folder, run, whole=whole)
+        if run.id in taken:
+            copied, of_copied, _ = taken[run.id]
+            if changes or not of_copied:
+                warn(f"left out: {folder} has the id of {copied}, it is a copy")
+                continue
+            warn(f"left out: {copied} was changed, and {folder} has the same id and was not")
+        for text in changes:
+            warn(f"{folder}: {text}")
+        taken[run.id] = (
+            folder,
+            changes,
+            rows_of(
+                *(run, place_at(root, folder), changes, made),
+                campaign=place_at(root, made.folder) if made else None,
+            ),
+        )
+    return taken
 
 
 def query(root: Path, sql: str, warn: Callable[[str], None]) -> Answer:
