@@ -379,7 +379,9 @@ def started_by_another_launcher(cli: Cli) -> Path:
     output = cli.folder / "results"
     for folder in find_run_folders(output):
         (folder / SUMS_FILE).unlink()
-        record = load_run(folder).model_copy(update={"expectation": None, "verdict": None})
+        record = load_run(folder).model_copy(
+            update={"expectation": None, "verdict": None, "digest": None}
+        )
         write_run(folder, record)
     return output
 

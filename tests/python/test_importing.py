@@ -19,7 +19,7 @@ from weir.importing.recognition import read
 from weir.importing.recording import MIB, Recording, Summary
 from weir.model.verdict import verdict
 from weir.report import write_report
-from weir.results.checksums import changed_files
+from weir.results.changes import changes_of
 from weir.results.errors import ResultError
 from weir.results.figures import figures_of
 from weir.results.finalize import finalize
@@ -167,7 +167,7 @@ def test_every_sample_becomes_run_folders_that_all_commands_take(name: str, tmp_
         assert len({one.place for one in figures_of(run)}) == len(figures_of(run))
     again = {one.folder: one.run for one in finalize(folder, verdict)}
     assert [one.warnings for one in again.values()] == [run.warnings for run in runs]
-    assert not any(changed_files(one) for one in again)
+    assert not any(changes_of(one, load_run(one)) for one in again)
     page = write_report(folder).read_text()
     assert whence in page
 

@@ -30,12 +30,11 @@ CLONE = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     for place, name in enumerate(("old/posix", "new/posix", "new/mpi")):
-        write_run_folder(tmp_path / name, make_run(seed=place + 1), make_events(seed=place + 1))
-    finalize(tmp_path, verdict)
-    for name, hour in (("old/posix", "03"), ("new/posix", "04"), ("new/mpi", "04")):
-        run = load_run(tmp_path / name)
+        hour = "03" if name == "old/posix" else "04"
         later = {"started_utc": f"2026-11-22T{hour}:00:00Z", "id": f"id-{name}", "label": name}
-        write_run(tmp_path / name, run.model_copy(update=later))
+        run = make_run(seed=place + 1).model_copy(update=later)
+        write_run_folder(tmp_path / name, run, make_events(seed=place + 1))
+    finalize(tmp_path, verdict)
     return tmp_path
 
 

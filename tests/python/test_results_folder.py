@@ -11,7 +11,7 @@ import pytest
 
 from synthetic import make_events, make_run, write_run_folder
 from weir.model.verdict import verdict
-from weir.results.checksums import changed_files
+from weir.results.changes import changes_of
 from weir.results.errors import ResultError
 from weir.results.finalize import finalize, mark_as_interrupted, mark_unfinished_as_failed
 from weir.results.folder import find_run_folders, load_run, write_atomically, write_run
@@ -94,7 +94,7 @@ def test_finalizing_adds_events_and_verdict_and_is_repeatable(tmp_path: Path) ->
         assert names == ["SHA256SUMS", "events.parquet", "run.json"]
         command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
         subprocess.run(command, cwd=one.folder, check=True, capture_output=True)
-        assert changed_files(one.folder) == {}
+        assert changes_of(one.folder, one.run, whole=True) == one.changes == []
     assert finalize(tmp_path, verdict) == finalized
 
 
@@ -107,23 +107,26 @@ def test_a_file_that_was_changed_after_finalizing_is_told(tmp_path: Path, name: 
     else:
         with (folder / name).open("ab") as file:
             file.write(b" ")
-    told = f"{name} was changed: its SHA-256 is not the one in SHA256SUMS"
-    assert changed_files(folder) == {name: told}
+    told = f"{name} was changed after the run was finalized{': label' * (name == 'run.json')}"
+    before = (folder / "run.json").read_bytes()
     for _ in range(2):  # It is told once, and finalizing again does not hide it.
         (finalized,) = finalize(folder, verdict)
-        assert finalized.run.warnings == [told]
-        assert changed_files(folder) == {name: told}
+        assert finalized.run.warnings == finalized.changes == [told]
+        assert changes_of(folder, load_run(folder)) == [told]
+        assert (folder / "run.json").read_bytes() == before
 
 
 def test_a_file_that_is_gone_after_finalizing_is_told(tmp_path: Path) -> None:
     folder = written(tmp_path / "run")
-    finalize(folder, verdict)
-    (folder / "events.parquet").unlink()
-    assert list(changed_files(folder).values()) == [
-        "events.parquet is missing, and SHA256SUMS has it"
+    (one,) = finalize(folder, verdict)
+    (folder / "events.parquet").rename(folder / "monitor.parquet")
+    told = [
+        "events.parquet is missing, and was there when the run was finalized",
+        "monitor.parquet was not there when the run was finalized",
     ]
+    assert changes_of(folder, one.run) == told
     (folder / "SHA256SUMS").unlink()
-    assert changed_files(folder) == {}
+    assert changes_of(folder, one.run) == told
 
 
 def test_a_rate_that_its_repetitions_do_not_come_to_is_told(tmp_path: Path) -> None:
@@ -136,12 +139,14 @@ def test_a_rate_that_its_repetitions_do_not_come_to_is_told(tmp_path: Path) -> N
             rate["values_bytes_per_second"] = [3 * one for one in rate["values_bytes_per_second"]]
             rate["median_bytes_per_second"] *= 3
     rewrite(folder, rates=record["rates"])
-    (folder / "SHA256SUMS").unlink()  # which would tell of it too
+    (folder / "SHA256SUMS").unlink()
+    before = (folder / "run.json").read_bytes()
     for _ in range(2):  # It is told once, however often the folder is finalized.
         (finalized,) = finalize(folder, verdict)
         (told,) = finalized.run.warnings
         assert told.startswith("run.json was changed: its write rate (")
         assert ", and its repetitions come to " in told
+        assert (folder / "run.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("metric", ["span", "slowest_rank", "sum_of_ranks", "foreground"])

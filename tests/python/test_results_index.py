@@ -16,6 +16,7 @@ from test_open import opened
 from test_report_metadata import metadata_run
 from weir.analysis.compare import FigureComparison, compare, pair_by_label
 from weir.model.verdict import verdict
+from weir.results.campaign import Campaign, CampaignFactor, CampaignRun
 from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.index import query
@@ -97,6 +98,34 @@ def written_beside_messages() -> Messages:
     return Messages(alone_run_id="sync", kinds=[beside])
 
 
+CAMPAIGN = Campaign(
+    format="weir-campaign",
+    format_version=1,
+    name="blocks",
+    description="what it is for",
+    workload="madbench",
+    created_utc="2025-01-23T10:00:00Z",
+    seed=5,
+    scale=0.5,
+    replication=1,
+    given={"verify": True},
+    platform="here",
+    curve="buffer",
+    factors=[
+        CampaignFactor(names=["fblocksize"], levels=[[4096], [8192]]),
+        CampaignFactor(names=["direct"], levels=[[False], [True]]),
+    ],
+    combinations=[
+        {"fblocksize": 4096, "direct": False},
+        {"fblocksize": 8192, "direct": True},
+    ],
+    runs=[
+        CampaignRun(number=1, block=1, combination=0),
+        CampaignRun(number=2, block=1, combination=1),
+    ],
+)
+
+
 @pytest.fixture(scope="module")
 def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that moves bytes behind computation, of operations on names, of steps, of IOR."""
@@ -121,6 +150,9 @@ def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_run_folder(root / "steps", opening, make_events())
     finalize(root / "names", verdict)
     imported(Path(__file__).resolve().parents[1] / "imports" / "ior-4.1.txt", root)
+    planned = make_run(seed=7).model_copy(update={"id": "planned"})
+    write_run_folder(root / "campaign/runs/0002/posix", planned, make_events())
+    (root / "campaign/campaign.json").write_text(CAMPAIGN.model_dump_json())
     return root
 
 
@@ -134,6 +166,49 @@ def test_figures_of_every_unit_are_in_one_table(of_all_kinds: Path) -> None:
     assert ask(of_all_kinds, spread) == [pytest.approx((2e-3, 1e-3))]
     units = ask(of_all_kinds, "SELECT DISTINCT unit FROM points ORDER BY unit")
     assert units == [("1/s",), ("bytes/s",)]
+
+
+def test_runs_are_joined_with_the_levels_of_their_campaign(of_all_kinds: Path) -> None:
+    sql = (
+        "SELECT folder, campaigns.name, planned, factors.name, value FROM factors "
+        "JOIN campaigns USING (campaign) JOIN runs USING (run_id) ORDER BY factors.name"
+    )
+    assert ask(of_all_kinds, sql) == [
+        ("campaign/runs/0002/posix", "blocks", 2, "direct", "true"),
+        ("campaign/runs/0002/posix", "blocks", 2, "fblocksize", "8192"),
+    ]
+
+
+def test_a_damaged_campaign_is_named_and_its_runs_remain(tmp_path: Path) -> None:
+    write_run_folder(tmp_path / "runs/0001/posix", make_run(), make_events())
+    (tmp_path / "campaign.json").write_text("{}")
+    told: list[str] = []
+    assert query(tmp_path, "SELECT count(*) FROM runs", told.append).rows == [(1,)]
+    (text,) = told
+    assert f"runs/0001/posix: {tmp_path / 'campaign.json'}: " in text
+
+
+def test_parameters_are_rows_with_their_origin(root: Path) -> None:
+    which = "run_id = (SELECT run_id FROM runs WHERE folder = 'job/posix')"
+    sql = f"SELECT value, origin FROM parameters WHERE {which} AND name IN ('iomode', 'verify')"
+    assert ask(root, sql + " ORDER BY name") == [("SYNC", "environment"), ("true", "default")]
+    same = "SELECT DISTINCT value = runs.parameters->>name FROM parameters JOIN runs USING (run_id)"
+    assert ask(root, same) == [(True,)]
+
+
+def test_verdicts_stand_beside_what_was_measured_and_expected(root: Path) -> None:
+    run = make_run(label="POSIX UNIQUE SYNC", seed=1)
+    sql = (
+        "SELECT name, verdict, measured, measured_low, measured_high, expected_low <= expected "
+        "FROM verdicts JOIN runs USING (run_id) WHERE folder = 'job/posix' ORDER BY name"
+    )
+    rates = {rate.direction: rate for rate in run.rates if rate.headline}
+    assert ask(root, sql) == [
+        (name, "as expected", rates[name].median, rates[name].low, rates[name].high, True)
+        for name in ("read", "write")
+    ]
+    assert ask(root, "SELECT count(*) FROM verdicts JOIN runs USING (run_id) "
+                     "WHERE folder = 'failed'") == [(0,)]  # fmt: skip
 
 
 def test_anomalies_are_a_table(of_all_kinds: Path) -> None:
@@ -157,6 +232,7 @@ def test_every_column_is_filled_by_some_run(of_all_kinds: Path, root: Path) -> N
             ask(at, f"SELECT {counted} FROM {table}") for at in (of_all_kinds, root)
         )
         empty = [name for name, a, b in zip(columns, first, second, strict=True) if not a + b]
+        empty = [name for name in empty if name != "changed"]  # No run here was changed.
         assert empty == [], table
 
 
@@ -242,6 +318,8 @@ def test_a_changed_copy_does_not_hide_the_run(tmp_path: Path) -> None:
     assert all(
         text.startswith(f"{tmp_path / 'a copy'}: run.json was changed: its ") for text in told
     )
+    sql = "SELECT changed FROM runs"
+    assert query(tmp_path, sql, told.append).rows[0][0].startswith("run.json was changed: its ")
 
 
 @pytest.mark.parametrize("sql", ["SELECT nothing FROM runs", "SELEC 1", "SELECT 1; SELECT x"])

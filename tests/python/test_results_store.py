@@ -16,9 +16,11 @@ from synthetic import make_events, make_run, write_run_folder
 from weir.cli import application
 from weir.model.verdict import verdict
 from weir.results import store as stores
+from weir.results.changes import changes_of
 from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.folder import load_run, write_run
+from weir.results.sealing import write_sealed
 
 Said = Callable[..., tuple[str, str]]
 WEIR = (sys.executable, "-m", "weir.cli")
@@ -103,13 +105,12 @@ def test_what_was_changed_since_is_named(
 
 
 def test_a_changed_run_with_new_hashes_of_its_own_is_found_too(runs: Path, tmp_path: Path) -> None:
-    """Who changes run.json can also make a new SHA256SUMS; the store has the old hashes."""
+    """Who changes run.json can also make new hashes; the store has the old hashes."""
     store = tmp_path / "store"
     entry = stores.add(store, runs / "monday").entry
-    (runs / "monday" / "SHA256SUMS").unlink()
     run = load_run(runs / "monday")
-    write_run(runs / "monday", run.model_copy(update={"label": "better"}))
-    finalize(runs / "monday", verdict)
+    write_sealed(runs / "monday", run.model_copy(update={"label": "better"}))
+    assert changes_of(runs / "monday", load_run(runs / "monday"), whole=True) == []
     changed = [*stores.changes_since(store, entry)]
     assert [Path(line.split()[0]).name for line in changed] == ["run.json", "SHA256SUMS"]
     with pytest.raises(ResultError, match="its files differ"):
@@ -130,6 +131,8 @@ def test_a_copy_is_taken_only_if_asked(runs: Path, tmp_path: Path) -> None:
 
 def test_what_is_not_finalized_is_refused(runs: Path, tmp_path: Path) -> None:
     (runs / "monday" / "SHA256SUMS").unlink()
+    run = load_run(runs / "monday")
+    write_run(runs / "monday", run.model_copy(update={"digest": None}))
     with pytest.raises(ResultError, match="not finalized: run weir report"):
         stores.add(tmp_path / "store", runs / "monday")
 

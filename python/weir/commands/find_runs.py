@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from weir.commands.terminal import warn
+from weir.results.changes import changes_of
 from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE, load_run
 from weir.results.schema import Run
@@ -73,6 +74,13 @@ def runs_below(root: Path) -> Iterator[tuple[Path, Run]]:
         except ResultError as error:
             warn(f"left out: {error}")
     yield from sorted(readable, key=lambda one: (one[1].started_utc, str(one[0])))
+
+
+def tell_changes(runs: Iterable[tuple[Path, Run]]) -> None:
+    """Prints a line for each figure or file of these runs that was changed."""
+    for folder, run in runs:
+        for text in changes_of(folder, run):
+            warn(f"{folder}: {text}")
 
 
 def _newest_job(root: Path) -> list[tuple[Path, Run]]:

@@ -14,7 +14,7 @@ from rich.markup import escape
 from weir.analysis.findings import FOUND, NOT_FOUND, WORDS, Judgement
 from weir.analysis.madbench_findings import judge, observed
 from weir.bench.tables import plain_table
-from weir.commands.find_runs import Root, find_runs
+from weir.commands.find_runs import Root, find_runs, tell_changes
 from weir.commands.terminal import output_console
 from weir.results.errors import ResultError
 from weir.results.schema import Run
@@ -37,8 +37,9 @@ def findings_command(
     a 95 % interval; without results, or with too few, it cannot be decided. cases/madbench-*.toml
     make the results for all findings; docs/madbench.md has the rules.
     """
-    found = [one for text in results for one in find_runs(text, root)]
-    runs = observed((f"{folder.parent} {run.started_utc}", run) for folder, run in _once(found))
+    found = _once([one for text in results for one in find_runs(text, root)])
+    tell_changes(found)
+    runs = observed((f"{folder.parent} {run.started_utc}", run) for folder, run in found)
     if not runs:
         raise ResultError(
             f"{', '.join(results)}: no complete run of the workload madbench is there; "

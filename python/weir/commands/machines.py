@@ -10,7 +10,7 @@ import typer
 from weir.analysis.machines import Bar, bars_of, machines_listing, read_bars, usual_ranks
 from weir.analysis.madbench_findings import observed
 from weir.bench.tables import show_listing
-from weir.commands.find_runs import Root, find_runs
+from weir.commands.find_runs import Root, find_runs, tell_changes
 from weir.commands.terminal import output_console, warn
 from weir.report.picture_file import SUFFIXES
 from weir.results.errors import ResultError
@@ -67,9 +67,9 @@ def _bars(text: str, root: Path | None) -> list[Bar]:
         name, place = Path(text).resolve().name, text
     if Path(place).is_file() and place.endswith(".csv"):
         return read_bars(Path(place))
-    runs = observed(
-        (f"{folder.parent} {run.started_utc}", run) for folder, run in find_runs(place, root)
-    )
+    found = find_runs(place, root)
+    tell_changes(found)
+    runs = observed((f"{folder.parent} {run.started_utc}", run) for folder, run in found)
     bars = bars_of(name, runs)
     if not bars:
         raise ResultError(f"{place} has no complete synchronous run of the workload madbench")

@@ -12,13 +12,15 @@ from typing import Annotated
 import typer
 
 from weir.bench.afterwards import expecting_by
-from weir.commands.terminal import output_console
+from weir.commands.find_runs import tell_changes
+from weir.commands.terminal import output_console, warn
 from weir.model.verdict import verdict
 from weir.report.anomalies import examine
 from weir.results.campaign import campaign_of, finished_runs, run_output
-from weir.results.finalize import Expect, finalize, mark_unfinished_as_failed
-from weir.results.folder import REPORT_FILE, RUN_FILE, find_run_folders
-from weir.results.store import is_store
+from weir.results.checksums import MEASURED
+from weir.results.finalize import Expect, FinalizedRun, finalize, mark_unfinished_as_failed
+from weir.results.folder import REPORT_FILE, find_run_folders, load_run
+from weir.results.store import is_store, run_folders_at
 
 PAGES_OF_A_PROCESS = 12
 """Another process is started only for this many pages; fewer are written before it is ready."""
@@ -59,25 +61,30 @@ def report_command(
         # The runs stay as they are; only the page over all of them is made.
         from weir.report import write_report  # noqa: PLC0415
 
+        tell_changes((folder, load_run(folder)) for folder in run_folders_at(path))
         output_console().print(f"Report: {write_report(path)}", soft_wrap=True, highlight=False)
         return
     if job_is_over:
         mark_unfinished_as_failed(path, "the job ended without finishing the run")
-    finalize_all(path, expecting_by(platform))
+    for one in finalize_all(path, expecting_by(platform)):
+        for text in one.changes:
+            warn(f"{one.folder}: {text}")
     output_console().print(f"Report: {write_reports(path)}", soft_wrap=True, highlight=False)
 
 
-def finalize_all(path: Path, expect: Expect | None = None) -> None:
+def finalize_all(path: Path, expect: Expect | None = None) -> list[FinalizedRun]:
     """Finalizes the runs at ``path``; in a campaign's folder those that are finished.
 
     ``expect`` is asked for the expectation of runs that have none.
     """
     campaign = campaign_of(path)
     if campaign is None:
-        finalize(path, verdict, examine, expect=expect)
-        return
-    for number in finished_runs(path, campaign):
-        finalize(run_output(path, number), verdict, examine)
+        return finalize(path, verdict, examine, expect=expect)
+    return [
+        one
+        for number in finished_runs(path, campaign)
+        for one in finalize(run_output(path, number), verdict, examine)
+    ]
 
 
 def write_reports(path: Path) -> Path:
@@ -106,7 +113,9 @@ def write_reports(path: Path) -> Path:
 def _has_its_report(folder: Path) -> bool:
     """Returns whether the run has its own page, and it is not older than the results."""
     try:
-        return (folder / REPORT_FILE).stat().st_mtime_ns >= (folder / RUN_FILE).stat().st_mtime_ns
+        made = (folder / REPORT_FILE).stat().st_mtime_ns
+        files = (folder / name for name in MEASURED)
+        return all(made >= file.stat().st_mtime_ns for file in files if file.is_file())
     except OSError:
         return False
 

@@ -15,14 +15,22 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from weir.analysis.compare import compare, pair_by_label
-from weir.commands.find_runs import DEFAULT_ROOT, LAST, Root, find_runs, root_of, runs_below
+from weir.commands.find_runs import (
+    DEFAULT_ROOT,
+    LAST,
+    Root,
+    find_runs,
+    root_of,
+    runs_below,
+    tell_changes,
+)
 from weir.commands.findings import findings_command
 from weir.commands.history import history_command
 from weir.commands.machines import machines_command
 from weir.commands.show import show_comparison, show_list, show_run
 from weir.commands.terminal import natural_width, output_console, warn
 from weir.results import store as stores
-from weir.results.checksums import changed_files
+from weir.results.changes import changes_of
 from weir.results.errors import ResultError
 from weir.results.folder import load_run
 from weir.results.index import ALL_FIGURES, Answer, export, query
@@ -77,6 +85,9 @@ def query_command(
 ) -> None:
     """Run SQL over all runs: tables runs, repetitions, phases, series, points, nodes, events.
 
+    parameters has each setting with its origin, campaigns and factors what campaigns varied, and
+    verdicts each judged figure with what was measured and expected.
+
     series has every figure of every workload, by its unit (bytes/s, 1/s, s); rates has those in
     bytes/s, effective the EAAR, anomalies what is unusual about a run, and monitor the samples of
     bench --monitor.
@@ -126,6 +137,7 @@ def list_command(
     runs = list(runs_below(below))
     shown = runs if everything else runs[-MOST_LISTED:]
     show_list(output_console(), [(place_at(below, folder), run) for folder, run in shown])
+    tell_changes(shown)
     more = f", the newest {len(shown)} shown (--all)" if len(shown) < len(runs) else ""
     warn(f"{len(runs)} run{'' if len(runs) == 1 else 's'} below {below}{more}")
 
@@ -137,7 +149,7 @@ def show_command(
 ) -> None:
     """Show one run: verdict, rates by function, slowest ranks, checks, environment."""
     for folder, one in find_runs(run, root):
-        show_run(output_console(), one, [*changed_files(folder).values()])
+        show_run(output_console(), one, changes_of(folder, one, whole=True))
 
 
 @results_app.command("import")
@@ -199,7 +211,7 @@ def add_command(
             added = stores.add(store, folder, copy=copy)
             state = "added" if added.is_new else "added before, unchanged"
             typer.echo(f"{folder}: {added.entry.run_id}, {state}")
-            for text in added.entry.changed_before if added.is_new else []:
+            for text in added.changes:
                 warn(f"{folder}: {text}")
 
 
@@ -234,8 +246,9 @@ def compare_command(
     root: Root = None,
 ) -> None:
     """Compare two runs, or two folders run by run: medians, ratio, intervals, what differed."""
-    left, right = ([run for _, run in find_runs(one, root)] for one in (first, second))
-    pairs, alone = pair_by_label(left, right)
+    left, right = (find_runs(one, root) for one in (first, second))
+    tell_changes(dict([*left, *right]).items())
+    pairs, alone = pair_by_label([run for _, run in left], [run for _, run in right])
     if not pairs:
         raise ResultError(f"{first} and {second} have no run with the same label")
     for before, after in pairs:

@@ -27,7 +27,6 @@ from weir.results.quantities import (
     size_text,
     value_text,
 )
-from weir.results.recomputed import contradictions
 from weir.results.schema import Phase, Rate, Run
 from weir.results.served_by import served_by
 
@@ -35,7 +34,7 @@ from weir.results.served_by import served_by
 def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
     """Prints what determines whether to trust a run, the most important first.
 
-    ``changed`` has a line for each file that was changed after the run was finalized.
+    ``changed`` has a line for each figure or file that was changed.
     """
 
     def line(text: str) -> None:
@@ -50,7 +49,7 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
     for text in purpose_texts(run):
         line(text)
     show_verdicts(console, [run])
-    for text in [*changed, *contradictions(run)]:
+    for text in changed:
         if text not in run.warnings:
             line(f"warning: {text}")
     console.print()

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from weir.importing.recognition import ReadFile
 from weir.importing.recording import Operations, Rate, Recording, Summary
-from weir.results.checksums import write_sums
 from weir.results.errors import ResultError
-from weir.results.folder import RUN_FILE, write_run
+from weir.results.folder import RUN_FILE
 from weir.results.imported_records import Imported, ImportedOperations
 from weir.results.schema import Failure, Parameter, Plan, Run, Verification
 from weir.results.schema import Rate as StoredRate
+from weir.results.sealing import write_sealed
 
 ZONE_UNKNOWN = "The output names its start without a time zone; it is stored as if it were UTC."
 START_UNKNOWN = "The output does not name its start; it is the time at which the file was changed."
@@ -54,8 +54,8 @@ def write(read: ReadFile, root: Path, label: str = "") -> Written:
             unfinished.mkdir(parents=True)
             for number, (place, one) in enumerate(zip(places, read.recordings, strict=True), 1):
                 (unfinished / place).mkdir(exist_ok=True)
-                write_run(unfinished / place, run_of(read, one, number, _label(label, one, single)))
-                write_sums(unfinished / place, {})
+                run = run_of(read, one, number, _label(label, one, single))
+                write_sealed(unfinished / place, run)
             unfinished.rename(folder)
             return Written([folder / place for place in places], True)
     except OSError as error:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from weir.report.event_store import EventStore
 from weir.report.sample_store import SampleStore
+from weir.results.changes import changes_of
 from weir.results.errors import ResultError
 from weir.results.expectations import Direction
 from weir.results.folder import REPORT_FILE, RUN_FILE, load_run
@@ -57,7 +58,7 @@ def read_sources(path: Path) -> list[Source]:
             "give a run folder or a folder of run folders"
         )
     within = len(folders) <= MOST_WITHIN_A_PAGE
-    runs = {folder: load_run(folder) for folder in folders}
+    runs = {folder: _load(folder, whole=within) for folder in folders}
     siblings = runs
     if folders == [path] and is_asynchronous(runs[path]):
         siblings = _neighbours_of(path)
@@ -75,6 +76,12 @@ def read_sources(path: Path) -> list[Source]:
         )
         for folder, run in runs.items()
     ]
+
+
+def _load(folder: Path, *, whole: bool) -> Run:
+    """Returns the run, with what of it was changed among its warnings."""
+    run = load_run(folder)
+    return run.with_warnings(changes_of(folder, run, whole=whole))
 
 
 def _page_of(folder: Path, path: Path) -> str | None:

@@ -8,7 +8,7 @@ A campaign's folder contains ``campaign.toml`` (as it was given), ``campaign.jso
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
@@ -143,6 +143,31 @@ def is_campaign(path: Path) -> bool:
 def load_campaign(path: Path) -> Campaign:
     """Reads and validates a campaign's ``campaign.json``; raises ``ResultError``."""
     return load_record(path / CAMPAIGN_FILE, Campaign)
+
+
+class MadeFor(NamedTuple):
+    """For which run of which campaign a run folder was made."""
+
+    folder: Path
+    campaign: Campaign
+    run: CampaignRun
+
+
+def made_for(folder: Path, known: dict[Path, Campaign]) -> MadeFor | None:
+    """Returns what a run folder was made for, or None if it is not in a campaign's folder.
+
+    Campaigns that were read are added to ``known``. Raises ``ResultError`` if one is invalid.
+    """
+    for output in (folder, *folder.parents):
+        path = output.parent.parent
+        if output.parent.name != RUNS_FOLDER or not output.name.isdigit() or not is_campaign(path):
+            continue
+        if path not in known:
+            known[path] = load_campaign(path)
+        number = int(output.name)
+        planned = next((run for run in known[path].runs if run.number == number), None)
+        return None if planned is None else MadeFor(path, known[path], planned)
+    return None
 
 
 def run_output(path: Path, number: int) -> Path:

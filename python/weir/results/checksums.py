@@ -16,42 +16,28 @@ from weir.results.events import PARQUET_FILE, PLACEMENTS_FILE, SAMPLES_FILE
 from weir.results.folder import RUN_FILE, write_atomically
 
 SUMS_FILE = "SHA256SUMS"
-MEASURED = (RUN_FILE, PARQUET_FILE, SAMPLES_FILE, PLACEMENTS_FILE)
+HASHED_DATA = (PARQUET_FILE, SAMPLES_FILE, PLACEMENTS_FILE)
+MEASURED = (RUN_FILE, *HASHED_DATA)
 """The files with what was measured. Reports are made of them, and may be made again."""
+HASHED_END = 256 * 1024
+"""Bytes at each end of a file that are read where reading the whole file would take too long."""
 
 
-def write_sums(folder: Path, changed: Mapping[str, str]) -> None:
+def write_sums(folder: Path, known: Mapping[str, str]) -> None:
     """Write ``SHA256SUMS``; raises ``ResultError`` if a file cannot be read.
 
-    Files in ``changed``, which ``changed_files`` returned, keep the hashes that they had.
+    ``known`` has hashes of files that were just made, which are not made again.
     """
-    known = _known_sums(folder)
-    sums = {
-        name: known.get(name) if name in changed else sum_of(folder / name)
+    lines = [
+        f"{known.get(name) or sum_of(folder / name)}  {name}\n"
         for name in MEASURED
-        if name in changed or (folder / name).is_file()
-    }
-    lines = [f"{digest}  {name}\n" for name, digest in sums.items() if digest is not None]
+        if (folder / name).is_file()
+    ]
     write_atomically(folder / SUMS_FILE, "".join(lines))
 
 
-def changed_files(folder: Path) -> dict[str, str]:
-    """Returns a line for each file that is missing or is not the one that was finalized.
-
-    Returns nothing for a folder without ``SHA256SUMS``, such as one of an earlier Weir.
-    """
-    known = _known_sums(folder)
-    changed = {}
-    for name in MEASURED if known else ():
-        if not (folder / name).is_file():
-            if name in known:
-                changed[name] = f"{name} is missing, and {SUMS_FILE} has it"
-        elif known.get(name) != sum_of(folder / name):
-            changed[name] = f"{name} was changed: its SHA-256 is not the one in {SUMS_FILE}"
-    return changed
-
-
-def _known_sums(folder: Path) -> dict[str, str]:
+def known_sums(folder: Path) -> dict[str, str]:
+    """Returns the hashes in ``SHA256SUMS`` by file name; none if the folder has no such file."""
     try:
         text = (folder / SUMS_FILE).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -66,5 +52,19 @@ def sum_of(file: Path) -> str:
     try:
         with file.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise ResultError(f"{file} cannot be read: {error}") from None
+
+
+def sum_of_ends(file: Path) -> str:
+    """Returns the SHA-256 of a file's size and of its first and last ``HASHED_END`` bytes."""
+    try:
+        with file.open("rb") as stream:
+            size = file.stat().st_size
+            digest = hashlib.sha256(str(size).encode())
+            digest.update(stream.read(HASHED_END))
+            stream.seek(max(HASHED_END, size - HASHED_END))
+            digest.update(stream.read(HASHED_END))
+            return digest.hexdigest()
     except OSError as error:
         raise ResultError(f"{file} cannot be read: {error}") from None

@@ -5,8 +5,9 @@
 2. ``events/`` becomes ``events.parquet``.
 3. The verdict, and what is unusual about the events, are put into ``run.json``, which is checked
    again and replaced atomically.
-4. The hashes of both files are written. If they are there already, they are compared before step
-   1. A file that differs becomes a warning of the run, and keeps its hash.
+4. The hashes of both files are written, and ``digest`` in ``run.json``. If hashes are there
+   already, they are compared before step 1. A run that was changed since is neither judged nor
+   written again: what was changed becomes a warning of the returned run.
 
 Each step leaves the folder valid and can be skipped or repeated safely, so finalizing again after
 an interruption completes it. The caller passes the functions that judge runs and examine
@@ -19,14 +20,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weir.results.checksums import SUMS_FILE, changed_files, write_sums
+from weir.results.changes import changes_of, was_finalized
+from weir.results.checksums import SUMS_FILE
 from weir.results.errors import ResultError
 from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, finalize_events
 from weir.results.expectations import Expectation, Verdict
 from weir.results.folder import find_run_folders, load_run, write_run
 from weir.results.purpose import Purpose
-from weir.results.recomputed import contradictions
 from weir.results.schema import Anomaly, Failure, Run
+from weir.results.sealing import write_sealed
 
 LOST_RANK = "lost_rank"
 """Cause that ``weir-bench`` records if a process of the job is gone."""
@@ -49,6 +51,8 @@ class FinalizedRun:
 
     folder: Path
     run: Run
+    changes: list[str]
+    """What was changed after the run was measured; these lines are among its warnings."""
 
 
 def finalize(
@@ -84,27 +88,30 @@ def finalize(
             update["expectation"] = expect(run)
         return run.model_copy(update=update)
 
+    changes = {folder: changes_of(folder, run, whole=True) for folder, run in runs.items()}
     finalized = []
     for folder, run in runs.items():
-        siblings = [runs[place] for place in jobs[folder.parent] if place is not folder]
-        done = _finalize_folder(folder, run, siblings, judge, examine, completed)
-        finalized.append(FinalizedRun(folder, done))
+        told = run.with_warnings(changes[folder])
+        if not changes[folder] or not was_finalized(folder, run):
+            others = [place for place in jobs[folder.parent] if place is not folder]
+            siblings = [runs[place] for place in others]
+            may_judge = not any(changes[place] for place in (folder, *others))
+            told = _finalize_folder(
+                folder, run, completed(told), siblings, judge if may_judge else None, examine
+            )
+        finalized.append(FinalizedRun(folder, told, changes[folder]))
     return finalized
 
 
 def _finalize_folder(
     folder: Path,
+    before: Run,
     run: Run,
     siblings: Sequence[Run],
-    judge: Judge,
+    judge: Judge | None,
     examine: Examine | None,
-    completed: Callable[[Run], Run],
 ) -> Run:
-    before = run
-    run = completed(run)
-    changed = changed_files(folder)
-    for text in [*changed.values(), *contradictions(run)]:
-        run = _with_warning(run, text)
+    """Finalizes a folder; without ``judge``, the run keeps the verdict that it has."""
     has_events = (folder / COLUMNS_FOLDER).is_dir() or (folder / PARQUET_FILE).is_file()
     if run.imported is not None:
         pass  # Another program measured it, without events.
@@ -114,26 +121,18 @@ def _finalize_folder(
         except ResultError as error:
             if run.status == "complete":
                 raise
-            run = _with_warning(run, f"the events are not complete: {error}")
+            run = run.with_warnings([f"the events are not complete: {error}"])
     else:
-        run = _with_warning(run, "the job ended before it wrote events")
-    verdict = judge(run, siblings) if run.status == "complete" else None
-    update: dict[str, object] = {"verdict": verdict}
+        run = run.with_warnings(["the job ended before it wrote events"])
+    update: dict[str, object] = {}
+    if judge is not None:
+        update["verdict"] = judge(run, siblings) if run.status == "complete" else None
     if examine and run.status == "complete":
         update["anomalies"] = examine(folder, run)
     finalized = run.model_copy(update=update)
-    if finalized != before:
-        if not changed:  # After an interruption here no hash contradicts the new file.
-            (folder / SUMS_FILE).unlink(missing_ok=True)
-        write_run(folder, finalized)
-    write_sums(folder, changed)
-    return finalized
-
-
-def _with_warning(run: Run, text: str) -> Run:
-    if text in run.warnings:
-        return run
-    return run.model_copy(update={"warnings": [*run.warnings, text]})
+    if finalized == before and (folder / SUMS_FILE).is_file():
+        return finalized
+    return write_sealed(folder, finalized)
 
 
 def mark_unfinished_as_failed(path: Path, cause: str) -> list[Path]:

@@ -103,7 +103,12 @@ def describe_validation(error: ValidationError) -> str:
 def write_run(folder: Path, run: Run) -> Path:
     """Replace ``folder/run.json`` atomically; the run is checked against the schema first."""
     Run.model_validate(run.model_dump())
-    return write_atomically(folder / RUN_FILE, run.model_dump_json(indent=1) + "\n")
+    return write_atomically(folder / RUN_FILE, text_of(run))
+
+
+def text_of(run: Run) -> str:
+    """Returns the text of a ``run.json``."""
+    return run.model_dump_json(indent=1) + "\n"
 
 
 def write_json(file: Path, value: object) -> Path:

@@ -8,6 +8,7 @@ milliseconds; only queries that use events read their Parquet files.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weir.results.checksums import changed_files
+from weir.results.campaign import Campaign, made_for
+from weir.results.changes import changes_of
 from weir.results.errors import ResultError
 from weir.results.events import (
     COLUMN_TYPES,
@@ -27,9 +29,8 @@ from weir.results.events import (
 from weir.results.folder import load_run
 from weir.results.monitor_records import SAMPLE_COLUMNS
 from weir.results.placements import PLACEMENT_COLUMNS
-from weir.results.recomputed import contradictions
 from weir.results.store import place_at, run_folders_at
-from weir.results.tables import TABLES, VIEWS, Row, rows_of
+from weir.results.tables import TABLES, VIEWS, Row, rows_of, rows_of_campaign
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,6 +43,12 @@ EXPORTS = {
     ".parquet": "FORMAT parquet, COMPRESSION zstd",
 }
 """Formats of exported files by the ending of their names."""
+FILE_VIEWS = {
+    "events": (PARQUET_FILE, {name: SQL_TYPES[kind] for name, kind in COLUMN_TYPES.items()}),
+    "monitor": (SAMPLES_FILE, SAMPLE_COLUMNS),
+    "files": (PLACEMENTS_FILE, PLACEMENT_COLUMNS),
+}
+"""The views over Parquet files of runs: the file's name, and its columns with their types."""
 ALL_FIGURES = "SELECT * FROM runs JOIN series USING (run_id) ORDER BY started_utc, run_id, name"
 
 
@@ -53,38 +60,27 @@ class Answer:
     rows: list[tuple[Any, ...]]
 
 
-def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnection:
+def open_index(
+    root: Path, warn: Callable[[str], None], *, whole: bool
+) -> duckdb.DuckDBPyConnection:
     """Returns a connection to the database: ``TABLES``, ``VIEWS``, and the views over files.
 
     These are ``events``, ``monitor`` and ``files``, whose Parquet files only their queries read.
 
     A folder with an invalid ``run.json`` is left out. Of several folders with one id, the first is
-    taken whose files have the hashes of ``SHA256SUMS``. ``warn`` is called with one line for each
-    folder that is left out, and for each contradiction within a run.
+    taken that was not changed. ``warn`` is called with one line for each folder that is left out,
+    and for each figure or file of a run that was changed. With ``whole``, all bytes of the Parquet
+    files are compared with their hashes.
     """
     import duckdb  # noqa: PLC0415 (a fifth of the start of a command that needs none)
 
-    taken: dict[str, tuple[Path, dict[str, list[Row]]]] = {}
-    for folder in run_folders_at(root):
-        try:
-            run = load_run(folder)
-        except ResultError as error:
-            warn(f"left out: {error}")
-            continue
-        copied = taken[run.id][0] if run.id in taken else None
-        if copied is not None and not (changed_files(copied) and not changed_files(folder)):
-            warn(f"left out: {folder} has the id of {copied}, it is a copy")
-            continue
-        if copied is not None:
-            warn(f"left out: {copied} was changed, and {folder} has the same id and was not")
-        for text in contradictions(run):
-            if text not in run.warnings:
-                warn(f"{folder}: {text}")
-        taken[run.id] = folder, rows_of(run, place_at(root, folder))
+    campaigns: dict[Path, Campaign] = {}
+    taken = _taken_runs(root, warn, campaigns, whole=whole)
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
-    names = (PARQUET_FILE, SAMPLES_FILE, PLACEMENTS_FILE)
-    files: dict[str, list[tuple[str, str]]] = {name: [] for name in names}
-    for run_id, (folder, of_run) in taken.items():
+    for path, campaign in campaigns.items():
+        rows["campaigns"] += rows_of_campaign(place_at(root, path), campaign)
+    files: dict[str, list[tuple[str, str]]] = {file: [] for file, _ in FILE_VIEWS.values()}
+    for run_id, (folder, _, of_run) in taken.items():
         for table, added in of_run.items():
             rows[table].extend(added)
         for name, known in files.items():
@@ -96,18 +92,55 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
         _create_table(connection, table, columns, rows[table])
     for view, selected in VIEWS.items():
         connection.execute(f"CREATE VIEW {view} AS {selected}")
-    events = {name: SQL_TYPES[kind] for name, kind in COLUMN_TYPES.items()}
-    _create_file_view(connection, "events", events, files[PARQUET_FILE])
-    _create_file_view(connection, "monitor", SAMPLE_COLUMNS, files[SAMPLES_FILE])
-    _create_file_view(connection, "files", PLACEMENT_COLUMNS, files[PLACEMENTS_FILE])
+    for view, (file, columns) in FILE_VIEWS.items():
+        _create_file_view(connection, view, columns, files[file])
     return connection
+
+
+def _taken_runs(
+    root: Path, warn: Callable[[str], None], campaigns: dict[Path, Campaign], *, whole: bool
+) -> dict[str, tuple[Path, list[str], dict[str, list[Row]]]]:
+    """Returns the folder of each run by id, what of it was changed, and its rows.
+
+    Campaigns for which runs were made are added to ``campaigns``.
+    """
+    taken: dict[str, tuple[Path, list[str], dict[str, list[Row]]]] = {}
+    for folder in run_folders_at(root):
+        try:
+            run = load_run(folder)
+        except ResultError as error:
+            warn(f"left out: {error}")
+            continue
+        made = None
+        try:
+            made = made_for(folder, campaigns)
+        except ResultError as error:
+            warn(f"without its factors: {folder}: {error}")
+        changes = changes_of(folder, run, whole=whole)
+        if run.id in taken:
+            copied, of_copied, _ = taken[run.id]
+            if changes or not of_copied:
+                warn(f"left out: {folder} has the id of {copied}, it is a copy")
+                continue
+            warn(f"left out: {copied} was changed, and {folder} has the same id and was not")
+        for text in changes:
+            warn(f"{folder}: {text}")
+        taken[run.id] = (
+            folder,
+            changes,
+            rows_of(
+                *(run, place_at(root, folder), changes, made),
+                campaign=place_at(root, made.folder) if made else None,
+            ),
+        )
+    return taken
 
 
 def query(root: Path, sql: str, warn: Callable[[str], None]) -> Answer:
     """Run one SQL statement over the runs below ``root``."""
     import duckdb  # noqa: PLC0415
 
-    with open_index(root, warn) as connection:
+    with open_index(root, warn, whole=_reads_files(sql)) as connection:
         try:
             connection.execute(sql)
             described = connection.description or []
@@ -128,7 +161,7 @@ def export(root: Path, sql: str, file: Path, warn: Callable[[str], None]) -> int
         raise ResultError(f"{file} must end in one of {', '.join(EXPORTS)}")
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")
     target = str(unfinished).replace("'", "''")
-    with open_index(root, warn) as connection:
+    with open_index(root, warn, whole=_reads_files(sql)) as connection:
         try:
             selected = sql.strip().rstrip(";")
             connection.execute(f"COPY ({selected}) TO '{target}' ({options})")
@@ -143,6 +176,11 @@ def export(root: Path, sql: str, file: Path, warn: Callable[[str], None]) -> int
         finally:
             unfinished.unlink(missing_ok=True)
     return int(rows)
+
+
+def _reads_files(sql: str) -> bool:
+    """Returns whether a statement may read the views over Parquet files."""
+    return any(re.search(rf"(?i)\b{view}\b", sql) for view in FILE_VIEWS)
 
 
 def _first_lines(error: duckdb.Error) -> str:

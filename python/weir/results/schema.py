@@ -8,11 +8,13 @@ name ends in ``_ns``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from weir.results.action_records import ActionPhase, ActionResult, PlannedAction
+from weir.results.digest_records import Digest
 from weir.results.expectations import Direction, Expectation, Metric, Verdict
 from weir.results.imported_records import Imported
 from weir.results.message_records import Messages
@@ -516,3 +518,12 @@ class Run(Record):
     imported: Imported | None = Field(
         default=None, description="only for a run that another program measured; null otherwise"
     )
+    digest: Digest | None = Field(
+        default=None,
+        description="null before the run is finalized, and in results of earlier versions",
+    )
+
+    def with_warnings(self, texts: Sequence[str]) -> Run:
+        """Returns the run with further warnings, each of them once."""
+        added = [text for text in texts if text not in self.warnings]
+        return self.model_copy(update={"warnings": [*self.warnings, *added]}) if added else self

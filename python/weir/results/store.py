@@ -29,7 +29,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from weir.results.checksums import MEASURED, SUMS_FILE, changed_files, sum_of
+from weir.results.changes import changes_of, was_finalized
+from weir.results.checksums import MEASURED, SUMS_FILE, sum_of
 from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE, find_run_folders, load_record, load_run
 from weir.results.record import Record
@@ -54,7 +55,7 @@ class StoreEntry(Record):
     sha256: dict[str, str] = Field(description="of the files run.json, events.parquet, SHA256SUMS")
     changed_before: list[str] = Field(
         default_factory=list,
-        description="how the files differed from SHA256SUMS already when the run was added",
+        description="what had been changed already when the run was added",
     )
 
 
@@ -65,6 +66,8 @@ class Added:
     entry: StoreEntry
     is_new: bool
     """False if the same run, with the same hashes, was in the store already."""
+    changes: list[str]
+    """What of the run was changed after it was finalized."""
 
 
 def is_store(folder: Path) -> bool:
@@ -91,21 +94,21 @@ def add(store: Path, folder: Path, *, copy: bool = False) -> Added:
         folder=f"{RUNS_FOLDER}/{run.id}" if copy else str(folder.resolve()),
         added_utc=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         sha256=_sums(folder),
-        changed_before=[*changed_files(folder).values()],
+        changed_before=changes_of(folder, run, whole=True),
     )
     file = store / ENTRIES_FOLDER / f"{run.id}.json"
     if not file.exists():
         if copy:
             _copy(folder, store / entry.folder, entry)
         if _create(file, entry.model_dump_json(indent=1) + "\n"):
-            return Added(entry, True)
+            return Added(entry, True, entry.changed_before)
     there = load_record(file, StoreEntry)
     if there.sha256 != entry.sha256:
         raise ResultError(
             f"{folder} is not the run {run.id} that was added from {folder_of(store, there)}: "
             "its files differ; weir results check says which one was changed"
         )
-    return Added(there, False)
+    return Added(there, False, entry.changed_before)
 
 
 def _check_complete(folder: Path, run: Run) -> None:
@@ -113,7 +116,7 @@ def _check_complete(folder: Path, run: Run) -> None:
         raise ResultError(
             f"{folder / RUN_FILE}: the id cannot be the name of a file: {run.id!r:.80}"
         )
-    if run.status == "running" or not (folder / SUMS_FILE).is_file():
+    if run.status == "running" or not was_finalized(folder, run):
         raise ResultError(f"{folder} is not finalized: run weir report {folder} first")
 
 

@@ -6,17 +6,19 @@ files (see ``weir.results.events``) with the column ``run_id`` in front.
 
 ``series`` has a row for each figure of a run, whatever its unit (bytes/s, 1/s or s): rates of bytes
 by direction (function ``all``) and by function, rates of operations by action, times of steps.
-``points`` has their values by repetition.
+``points`` has their values by repetition. ``factors`` has the levels with which a campaign made a
+run, and its column ``campaign`` is the folder of the campaign, as in ``campaigns``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from types import SimpleNamespace
 from typing import Any
 
+from weir.results.campaign import Campaign, MadeFor
 from weir.results.figures import figures_of, parts_of, values_of
 from weir.results.schema import Run
 from weir.results.served_by import served_by
@@ -31,7 +33,8 @@ _COLUMNS: dict[str, str] = {
         files BIGINT run.plan.files, disk_bytes BIGINT run.plan.disk_bytes_total,
         memory_bytes BIGINT run.plan.memory_bytes_total,
         overall_verdict VARCHAR run.verdict.overall, failure VARCHAR run.failure.message,
-        warnings INTEGER warnings, payload_verified BOOLEAN run.verification.performed,
+        warnings INTEGER warnings, changed VARCHAR changed,
+        payload_verified BOOLEAN run.verification.performed,
         payload_errors INTEGER errors, clocks_flagged BOOLEAN run.clocks.flagged,
         quiet BOOLEAN run.environment.quiet.quiet,
         goal VARCHAR run.purpose.goal, motivation VARCHAR run.purpose.motivation,
@@ -39,6 +42,23 @@ _COLUMNS: dict[str, str] = {
         follows JSON follows, parameters JSON parameters, command VARCHAR command,
         environment JSON environment,
         imported_from VARCHAR run.imported.file, bench_sha256 VARCHAR bench_sha256
+    """,
+    "parameters": """
+        run_id VARCHAR run.id, name VARCHAR name, value VARCHAR value,
+        origin VARCHAR parameter.origin
+    """,
+    "campaigns": """
+        campaign VARCHAR folder, name VARCHAR campaign.name,
+        description VARCHAR campaign.description, workload VARCHAR campaign.workload,
+        created_utc VARCHAR campaign.created_utc, design VARCHAR campaign.design,
+        planned INTEGER planned, replication INTEGER campaign.replication,
+        scale DOUBLE campaign.scale, pause_seconds DOUBLE campaign.pause_seconds,
+        seed BIGINT campaign.seed, curve VARCHAR campaign.curve,
+        platform VARCHAR campaign.platform, given JSON given
+    """,
+    "factors": """
+        run_id VARCHAR run.id, campaign VARCHAR campaign, number INTEGER made.run.number,
+        block INTEGER made.run.block, name VARCHAR name, value VARCHAR value
     """,
     "repetitions": """
         run_id VARCHAR run.id, repetition INTEGER repetition.index,
@@ -131,6 +151,13 @@ _SPECIFIED = {
 }
 TABLES = {table: {name: kind for name, kind, _ in columns} for table, columns in _SPECIFIED.items()}
 VIEWS = {
+    "verdicts": """
+        SELECT run_id, name, function, direction, metric, unit, verdict, ratio,
+            median AS measured, low AS measured_low, high AS measured_high, expected,
+            expected_low, expected_high, limiting_stage, a_priori, a_priori_low, a_priori_high,
+            a_priori_basis, a_priori_ratio
+        FROM series WHERE verdict IS NOT NULL
+    """,
     "rates": """
         SELECT run_id, direction, metric, headline, repetitions, median AS median_bytes_per_second,
             low AS low_bytes_per_second, high AS high_bytes_per_second, confidence, converged,
@@ -150,8 +177,29 @@ LONG_COLUMNS = frozenset({"parameters", "command", "environment"})
 """Columns of ``runs`` whose cells contain pages of text."""
 
 
-def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
-    """Returns the rows of one run, by table."""
+def rows_of_campaign(folder: str, campaign: Campaign) -> list[Row]:
+    """Returns the rows of the table ``campaigns`` for one campaign."""
+    one = SimpleNamespace(
+        folder=folder,
+        campaign=campaign,
+        planned=len(campaign.runs),
+        given=json.dumps(campaign.given),
+    )
+    return [tuple(_at(one, place) for _, _, place in _SPECIFIED["campaigns"])]
+
+
+def rows_of(
+    run: Run,
+    folder: str,
+    changes: Sequence[str] = (),
+    made: MadeFor | None = None,
+    campaign: str | None = None,
+) -> dict[str, list[Row]]:
+    """Returns the rows of one run, by table.
+
+    ``changes`` says what of it was changed. ``made`` is the run of a campaign for which it was
+    made, and ``campaign`` the campaign's folder as it is shown.
+    """
     repetitions = [{"repetition": one} for one in run.repetitions]
     ranks = {node.host: len(node.ranks) for node in run.nodes}
     parts = [(node.host, phase) for node in run.nodes for phase in node.phases]
@@ -161,7 +209,17 @@ def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
         for one in action.nodes
     ]
     found: dict[str, Iterable[dict[str, Any]]] = {
-        "runs": [_about(run) | {"folder": folder}],
+        "runs": [_about(run) | {"folder": folder, "changed": "; ".join(changes) or None}],
+        "parameters": [
+            {"name": name, "value": _text_of(one.value), "parameter": one}
+            for name, one in run.parameters.items()
+        ],
+        "factors": [
+            {"made": made, "campaign": campaign, "name": name, "value": _text_of(value)}
+            for name, value in (
+                made.campaign.combinations[made.run.combination].items() if made else ()
+            )
+        ],
         "repetitions": repetitions,
         "phases": [one | {"phase": p} for one in repetitions for p in one["repetition"].phases],
         "series": [
@@ -189,10 +247,10 @@ def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
     }
     return {
         table: [
-            tuple(_at(SimpleNamespace(run=run, **one), place) for _, _, place in columns)
-            for one in found[table]
+            tuple(_at(SimpleNamespace(run=run, **one), place) for _, _, place in _SPECIFIED[table])
+            for one in rows
         ]
-        for table, columns in _SPECIFIED.items()
+        for table, rows in found.items()
     }
 
 
@@ -208,6 +266,11 @@ def _about(run: Run) -> dict[str, Any]:
         "environment": run.environment.model_dump_json() if run.environment else None,
         "bench_sha256": run.binaries[0].sha256 if run.binaries else None,
     }
+
+
+def _text_of(value: object) -> str:
+    """Returns a value as a parameter in JSON is read by SQL, such as ``true``."""
+    return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
 def _at(found: object, place: str) -> Any:
