@@ -32,6 +32,16 @@ namespace weir::bench {
 [[nodiscard]] std::string mpi_library();
 // Describes the type, mount, layout and space of the file system that holds `directory`.
 [[nodiscard]] nlohmann::json describe_file_system(const std::string& directory);
+// Returns the versions of libraries of MPI, networks, file formats and codecs by name, as the names
+// of their files have them. `maps` is /proc/self/maps: libraries that are loaded later are not
+// among them.
+[[nodiscard]] nlohmann::json describe_libraries(const std::string& maps);
+// Describes network cards and InfiniBand adapters by name, from `classes` (/sys/class). Cards
+// without a device are left out.
+[[nodiscard]] nlohmann::json describe_network(const std::string& classes);
+// Returns the scheduler's name, its job and what it gave the job, by its variables; "none" without
+// a scheduler.
+[[nodiscard]] nlohmann::json describe_scheduler();
 // Describes Weir's version, revision and build.
 [[nodiscard]] nlohmann::json describe_test_application(const std::vector<std::string>& command);
 

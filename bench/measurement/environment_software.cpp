@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "measurement/build_info.hpp"
 #include "measurement/environment.hpp"
@@ -86,6 +87,8 @@ nlohmann::json describe_system_software() {
           {"compiler", build_info::compiler},
           {"c_library", fmt::format("glibc {}", gnu_get_libc_version())},
           {"hwloc", hwloc_version()},
+          {"libraries", describe_libraries(read_text("/proc/self/maps").value_or(""))},
+          {"scheduler", describe_scheduler()},
           {"write_back", describe_write_back("/proc/sys/vm")}};
 }
 
@@ -100,7 +103,9 @@ nlohmann::json describe_test_application(const std::vector<std::string>& command
 
 nlohmann::json describe_environment(const std::string& directory,
                                     const std::vector<std::string>& command, nlohmann::json quiet) {
-  return {{"hardware", describe_hardware(directory)},
+  nlohmann::json hardware = describe_hardware(directory);
+  hardware["network"] = describe_network("/sys/class");
+  return {{"hardware", std::move(hardware)},
           {"system_software", describe_system_software()},
           {"file_system", describe_file_system(directory)},
           {"test_application", describe_test_application(command)},

@@ -45,6 +45,76 @@ TEST(WriteBack, IsUnknownWhereTheKernelDoesNotTell) {
                             {"dirty_background_ratio_percent", "unknown"}}));
 }
 
+TEST(Libraries, HaveTheVersionsOfTheirFilesNames) {
+  constexpr const char* maps =
+      "7f0000000000-7f0000001000 r-xp 00000000 fe:00 1  /usr/lib/libhdf5_openmpi.so.103.3.0\n"
+      "7f0000001000-7f0000002000 r--p 00000000 fe:00 1  /usr/lib/libhdf5_openmpi.so.103.3.0\n"
+      "7f0000002000-7f0000003000 r-xp 00000000 fe:00 2  /usr/lib/libz.so.1.2.13\n"
+      "7f0000003000-7f0000004000 r-xp 00000000 fe:00 3  /opt/mpi/libmpi.so\n"
+      "7f0000004000-7f0000005000 r-xp 00000000 fe:00 4  /usr/lib/libzzip.so.0\n"
+      "7f0000005000-7f0000006000 r-xp 00000000 fe:00 5  /usr/lib/libc.so.6\n"
+      "7f0000006000-7f0000007000 rw-p 00000000 00:00 0\n"
+      "7f0000007000-7f0000008000 rw-s 00000000 00:01 6  /dev/shm/liburing\n";
+  EXPECT_EQ(
+      describe_libraries(maps),
+      (nlohmann::json{{"libhdf5_openmpi", "103.3.0"}, {"libz", "1.2.13"}, {"libmpi", "unknown"}}));
+  EXPECT_EQ(describe_libraries(""), nlohmann::json::object());
+}
+
+TEST(Network, ListsCardsWithADeviceAndAdapters) {
+  std::string folder = testing::TempDir() + "weir-class-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const auto write = [&folder](const std::string& file, const char* text) {
+    const std::filesystem::path path = folder + "/" + file;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text << "\n";
+  };
+  write("net/eth0/operstate", "up");
+  write("net/eth0/mtu", "9000");
+  write("net/eth0/speed", "100000");
+  std::filesystem::create_directories(folder + "/net/eth0/device");
+  std::filesystem::create_symlink("/sys/bus/pci/drivers/mlx5_core",
+                                  folder + "/net/eth0/device/driver");
+  write("net/eth1/speed", "-1");
+  std::filesystem::create_directories(folder + "/net/eth1/device");
+  write("net/lo/operstate", "unknown");
+  write("infiniband/mlx5_0/fw_ver", "20.31.1014");
+  write("infiniband/mlx5_0/hca_type", "MT4123");
+  write("infiniband/mlx5_0/ports/1/rate", "200 Gb/sec (4X HDR)");
+  write("infiniband/mlx5_0/ports/1/state", "4: ACTIVE");
+  const nlohmann::json cards = describe_network(folder);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(cards, (nlohmann::json{
+                       {"eth0",
+                        {{"driver", "mlx5_core"},
+                         {"state", "up"},
+                         {"mtu_bytes", 9000},
+                         {"megabits_per_second", 100000}}},
+                       {"eth1",
+                        {{"driver", "unknown"},
+                         {"state", "unknown"},
+                         {"mtu_bytes", "unknown"},
+                         {"megabits_per_second", "unknown"}}},
+                       {"mlx5_0",
+                        {{"firmware", "20.31.1014"},
+                         {"model", "MT4123"},
+                         {"port_1", {{"rate", "200 Gb/sec (4X HDR)"}, {"state", "4: ACTIVE"}}}}}}));
+  EXPECT_EQ(describe_network("/nonexistent"), nlohmann::json::object());
+}
+
+TEST(Scheduler, IsNamedByTheVariablesOfItsJob) {
+  for (const char* const name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"}) {
+    unsetenv(name);
+  }
+  EXPECT_EQ(describe_scheduler(), (nlohmann::json{{"name", "none"}}));
+  setenv("PBS_JOBID", "17.server", 1);
+  setenv("PBS_QUEUE", "large", 1);
+  EXPECT_EQ(describe_scheduler(),
+            (nlohmann::json{{"name", "PBS"}, {"job_id", "17.server"}, {"queue", "large"}}));
+  unsetenv("PBS_JOBID");
+  unsetenv("PBS_QUEUE");
+}
+
 TEST(SystemText, FindsValuesByKey) {
   constexpr const char* text = "MemTotal:   24684096 kB\nMemFree: 1 kB\nmodel name\t: A: B\n";
   EXPECT_EQ(value_of(text, "MemTotal", ':'), "24684096 kB");

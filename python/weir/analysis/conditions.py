@@ -38,6 +38,7 @@ LEFT_OUT = {
     "file system available",
     "file system directory",
     "file system magic",
+    "scheduler job id",
     "Weir command",
     "Weir name",
 }
