@@ -115,6 +115,8 @@ def undecided(tmp_path: Path, double_answers: Path) -> Cli:
                 rate["high_bytes_per_second"] *= 1.1
         for repetition in record["repetitions"]:
             repetition["seconds"] = 1.0
+            for phase in repetition["phases"]:
+                phase["rate_span_bytes_per_second"] /= 2
         file.write_text(json.dumps(record))
     folder = tmp_path / "work"
     folder.mkdir()
