@@ -35,7 +35,7 @@ from programs import arguments
 from stagers import GIB, STAGER, running
 
 VERSION = 7
-KNOCK, PROVE, HELLO, NAME_FILE, RESERVE, BLOCK_BYTES, PARCEL, FLUSH, DRAIN = (
+KNOCK, PROVE, HELLO, NAME_FILE, RESERVE, BLOCK_BYTES, FILLED_BLOCK, FLUSH, DRAIN = (
     0, 1, 2, 3, 5, 6, 8, 9, 15,
 )  # fmt: skip
 CHALLENGE, VOUCH, WELCOME, GRANTED, FLUSHED, DRAINED, ALIVE = 22, 23, 24, 26, 29, 33, 34
@@ -118,7 +118,7 @@ class Rank:
             parts.append(frame(BLOCK_BYTES, struct.pack("<q?", block, False) + text(piece)))
         extent = struct.pack("<QqQ", 1, offset, len(data))
         parts.append(frame(BLOCK_BYTES, struct.pack("<q?", block, True) + text(extent)))
-        parts.append(frame(PARCEL, struct.pack("<qq", block, 1)))
+        parts.append(frame(FILLED_BLOCK, struct.pack("<qq", block, 1)))
         self.socket.sendall(b"".join(parts))
 
     def flush(self) -> None:

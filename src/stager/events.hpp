@@ -11,8 +11,8 @@
 
 #include "common/status.hpp"
 #include "system/step_durability.hpp"
+#include "transport/filled_block.hpp"
 #include "transport/messages.hpp"
-#include "transport/parcel.hpp"
 #include "transport/ucx.hpp"
 
 namespace weir::stager {
@@ -31,8 +31,8 @@ struct Connected {
 struct Received {
   ClientId client = 0;
   transport::Message message;
-  // If the message is a Parcel: its extents, or why they are impossible.
-  Result<std::vector<transport::ParcelExtent>> extents = std::vector<transport::ParcelExtent>();
+  // If the message is a FilledBlock: its extents, or why they are impossible.
+  Result<std::vector<transport::BlockExtent>> extents = std::vector<transport::BlockExtent>();
   // If it names something to be stored: why that is refused.
   Status may_be_stored = {};  // NOLINT(readability-redundant-member-init): may be left out
 };
@@ -145,7 +145,7 @@ struct Record {
   SessionId session = 0;
   std::int64_t block = 0;
   std::vector<std::shared_ptr<const transport::NameFile>> files;
-  std::vector<transport::ParcelExtent> extents;  // `file` is an index in `files`
+  std::vector<transport::BlockExtent> extents;  // `file` is an index in `files`
 };
 // Records the end of a step in the same way. What was recorded of the step is durable when the job
 // has ended.

@@ -11,8 +11,8 @@ void Stager::advance(SessionId number, Session& session) {
   if (session.job != 0 || !session.failure.ok()) return;
   while (!session.queue.empty() && (session.queue.is_urgent() || writes_for_room_)) {
     Item& first = session.queue.first();
-    if (const auto* const parcel = std::get_if<ParcelItem>(&first)) {
-      if (parcel->is_moving || parcel->recording != 0) return;
+    if (const auto* const filled = std::get_if<BlockItem>(&first)) {
+      if (filled->is_moving || filled->recording != 0) return;
       session.job = ++last_job_;
       actions_.emplace_back(session.queue.begin_write(
           session.job, number,
@@ -83,9 +83,9 @@ void Stager::take(const JobEnded& event) {
   } else {
     for (std::size_t left = session.queue.in_job(); left > 0; --left) {
       const Item& first = session.queue.first();
-      if (const auto* const parcel = std::get_if<ParcelItem>(&first)) {
-        session.written += parcel->bytes;
-        free_parcel(*parcel);
+      if (const auto* const filled = std::get_if<BlockItem>(&first)) {
+        session.written += filled->bytes;
+        free_filled_block(*filled);
       } else if (const auto* const seal = std::get_if<SealItem>(&first)) {
         end_ticket(session, seal->ticket);
         if (session.home.client != 0) send(session.home.client, transport::Sealed{seal->step.seal});
@@ -147,7 +147,7 @@ void Stager::drop_behind(Session& session, std::size_t items) {
   if (items == 0) session.queue.set_in_job(0);
   while (session.queue.size() > items) {
     const Item& last = session.queue.last();
-    if (const auto* const parcel = std::get_if<ParcelItem>(&last)) free_parcel(*parcel);
+    if (const auto* const filled = std::get_if<BlockItem>(&last)) free_filled_block(*filled);
     remove_last(session);
   }
 }
@@ -172,7 +172,7 @@ void Stager::end_recording(const Recording& ended) {
       const Status failure = session != sessions_.end() ? session->second.failure : Status();
       send(ended.client, transport::Accepted{ended.ticket, {failure}});
     }
-  } else if (ended.parcel == nullptr) {
+  } else if (ended.filled == nullptr) {
     blocks_.give_back(ended.block);
   }
   if (session != sessions_.end()) {
@@ -186,9 +186,9 @@ void Stager::end_recording(const Recording& ended) {
 void Stager::drop_unfinished(Session& session) {
   while (session.queue.size() > session.queue.in_job()) {
     Item& last = session.queue.last();
-    const auto* const parcel = std::get_if<ParcelItem>(&last);
-    if (parcel != nullptr && !parcel->at_once) {
-      free_parcel(*parcel);
+    const auto* const filled = std::get_if<BlockItem>(&last);
+    if (filled != nullptr && !filled->at_once) {
+      free_filled_block(*filled);
     } else if (!std::holds_alternative<DrainItem>(last)) {
       return;
     }

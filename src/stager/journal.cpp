@@ -21,7 +21,7 @@
 namespace weir::stager {
 namespace {
 
-constexpr std::int64_t extent_bytes = 24;  // of a parcel's table
+constexpr std::int64_t extent_bytes = 24;  // of a filled block's table
 // Each failed attempt means that another stager has looked for journals meanwhile.
 constexpr int most_attempts = 100;
 
@@ -106,7 +106,7 @@ Status Journal::append(Segment& segment, std::span<std::byte> bytes) {
 
 Status Journal::append(Segment& segment, const transport::Message& message) {
   std::vector<std::byte> bytes = transport::encode(message);
-  if (!std::holds_alternative<transport::Parcel>(message)) {
+  if (!std::holds_alternative<transport::FilledBlock>(message)) {
     segment.name_bytes += std::ssize(bytes);
     if (segment.name_bytes > most_journaled_names) {
       return Error(ErrorCode::insufficient,
@@ -130,7 +130,7 @@ Result<std::uint64_t> Journal::number_of(Segment& segment, const NamedFile& file
 }
 
 Status Journal::put(SessionId session, std::span<const NamedFile> files,
-                    std::span<const transport::ParcelExtent> extents, std::span<std::byte> block) {
+                    std::span<const transport::BlockExtent> extents, std::span<std::byte> block) {
   std::map<Key, const storage::KnownFile*> owners;
   for (const NamedFile& file : files) {
     if (file->at_once) continue;
@@ -149,10 +149,10 @@ Status Journal::put(SessionId session, std::span<const NamedFile> files,
     }
     Unfinished& one = *found.value();
     if (one.segment == nullptr) continue;
-    std::vector<transport::ParcelExtent> own;
+    std::vector<transport::BlockExtent> own;
     std::vector<storage::Slice> slices;
     std::int64_t at = 0;
-    for (const transport::ParcelExtent& extent : extents) {
+    for (const transport::BlockExtent& extent : extents) {
       const NamedFile& file = files[extent.file];
       const storage::KnownFile* const of = owner_of(*file);
       if (!file->at_once && of != nullptr && key_of(session, of->identity) == key) {
@@ -161,7 +161,7 @@ Status Journal::put(SessionId session, std::span<const NamedFile> files,
       }
       at += extent.bytes;
     }
-    Status put = put_parcel(*one.segment, files, own, slices);
+    Status put = put_filled_block(*one.segment, files, own, slices);
     if (put.ok()) continue;
     one.why = put;
     remove(std::move(one.segment));
@@ -170,19 +170,19 @@ Status Journal::put(SessionId session, std::span<const NamedFile> files,
   return all;
 }
 
-Status Journal::put_parcel(Segment& segment, std::span<const NamedFile> files,
-                           std::span<const transport::ParcelExtent> extents,
-                           std::span<const storage::Slice> slices) {
+Status Journal::put_filled_block(Segment& segment, std::span<const NamedFile> files,
+                                 std::span<const transport::BlockExtent> extents,
+                                 std::span<const storage::Slice> slices) {
   const std::int64_t bytes =
       storage::bytes_of(slices) + static_cast<std::int64_t>(extents.size()) * extent_bytes;
   std::vector<std::byte> block(static_cast<std::size_t>(bytes));
-  transport::ParcelWriter writer(block);
+  transport::BlockWriter writer(block);
   for (std::size_t i = 0; i < extents.size(); ++i) {
     const auto number = number_of(segment, files[extents[i].file]);
     if (!number) return number.error();
     (void)writer.add(number.value(), extents[i].offset, slices.subspan(i, 1), 0);
   }
-  Status announced = append(segment, transport::Parcel{bytes, writer.extents()});
+  Status announced = append(segment, transport::FilledBlock{bytes, writer.extents()});
   return announced.ok() ? append(segment, block) : announced;
 }
 

@@ -2,16 +2,16 @@
 // that were accepted survive the stager, and the node.
 //
 // clang-format off
-//     file     one step of one file: NameFile of the file itself │ NameFile, Parcel, block, … │
+//     file     one step of one file: NameFile of the file itself │ NameFile, FilledBlock, block, … │
 //              what the commit replaces (a CommitStep) │ CommitStep
 //     record   head (disk_record.hpp; the stamp is the record's number), bytes
 // clang-format on
 //
-// All records but blocks are messages (transport/messages.hpp); a Parcel tells the length of the
-// block that follows it, and how many extents it has (transport/parcel.hpp). A file without a
-// CommitStep at its end is that of a step that has not ended. Who writes one holds its lock
-// (flock), so that another stager with the same folder lets it be. A journal's file is removed when
-// its step is stored, and one that ended with its stager is read when the next one starts
+// All records but blocks are messages (transport/messages.hpp); a FilledBlock tells the length of
+// the block that follows it, and how many extents it has (transport/filled_block.hpp). A file
+// without a CommitStep at its end is that of a step that has not ended. Who writes one holds its
+// lock (flock), so that another stager with the same folder lets it be. A journal's file is removed
+// when its step is stored, and one that ended with its stager is read when the next one starts
 // (journal_replay.hpp).
 //
 // Nothing but steps of files is in the journal. A step that cannot be recorded as a whole, because
@@ -36,8 +36,8 @@
 #include "system/file.hpp"
 #include "system/known_file.hpp"
 #include "system/slices.hpp"
+#include "transport/filled_block.hpp"
 #include "transport/messages.hpp"
-#include "transport/parcel.hpp"
 
 namespace weir::stager {
 
@@ -59,7 +59,7 @@ class Journal {
   using NamedFile = std::shared_ptr<const transport::NameFile>;
   // Records extents, whose bytes follow each other in `block`. A failure is told once for a step.
   [[nodiscard]] Status put(SessionId session, std::span<const NamedFile> files,
-                           std::span<const transport::ParcelExtent> extents,
+                           std::span<const transport::BlockExtent> extents,
                            std::span<std::byte> block);
   // Records the end of a step, and makes durable what was recorded of it. Fails if any part of the
   // step is not in the journal. `is_locked`: the stager has the lock of the file, by which others
@@ -94,9 +94,9 @@ class Journal {
   static Key key_of(SessionId session, const storage::FileIdentity& identity);
   Result<std::unique_ptr<Segment>> begin(const storage::KnownFile& file);
   Result<Unfinished*> unfinished(SessionId session, const storage::KnownFile& file);
-  Status put_parcel(Segment& segment, std::span<const NamedFile> files,
-                    std::span<const transport::ParcelExtent> extents,
-                    std::span<const storage::Slice> slices);
+  Status put_filled_block(Segment& segment, std::span<const NamedFile> files,
+                          std::span<const transport::BlockExtent> extents,
+                          std::span<const storage::Slice> slices);
   Status append(Segment& segment, std::span<std::byte> bytes);
   Status append(Segment& segment, const transport::Message& message);
   Result<std::uint64_t> number_of(Segment& segment, const NamedFile& file);

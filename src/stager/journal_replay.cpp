@@ -26,7 +26,7 @@
 #include "system/incomplete.hpp"
 #include "system/slices.hpp"
 #include "system/uninterrupted.hpp"
-#include "transport/parcel.hpp"
+#include "transport/filled_block.hpp"
 
 namespace weir::stager {
 namespace {
@@ -106,7 +106,7 @@ class BlockWriter {
     }
     std::copy(block.begin(), block.end(), memory_.begin() + static_cast<std::ptrdiff_t>(used_));
     auto at = static_cast<std::int64_t>(used_);
-    for (const transport::ParcelExtent& one : all.value()) {
+    for (const transport::BlockExtent& one : all.value()) {
       extents_.push_back({.block = 0,
                           .at = at,
                           .bytes = one.bytes,
@@ -253,20 +253,20 @@ Result<std::optional<JournaledStep>> read_journal(const storage::File& file,
       if (message.error().code != ErrorCode::unsupported) return damaged(file, offset);
       return Error(ErrorCode::unsupported, "another version of Weir has written it", file.path());
     }
-    if (const auto* const parcel = std::get_if<transport::Parcel>(&message.value())) {
-      if (has_before || parcel->block > longest_journaled_block) return damaged(file, offset);
+    if (const auto* const filled = std::get_if<transport::FilledBlock>(&message.value())) {
+      if (has_before || filled->block > longest_journaled_block) return damaged(file, offset);
       const auto block = records.next(longest_journaled_block);
       if (!block) return block.error();
       if (!block.value()) return std::optional<JournaledStep>();
-      const auto extents = transport::extents_of(*block.value(), parcel->extents);
+      const auto extents = transport::extents_of(*block.value(), filled->extents);
       const bool is_possible =
-          extents.ok() && std::ssize(*block.value()) == parcel->block &&
-          std::ranges::all_of(extents.value(), [&](const transport::ParcelExtent& extent) {
+          extents.ok() && std::ssize(*block.value()) == filled->block &&
+          std::ranges::all_of(extents.value(), [&](const transport::BlockExtent& extent) {
             return extent.file > 0 && extent.file < step.files.size();
           });
       if (!is_possible) return damaged(file, offset);
       if (take_block == nullptr) continue;
-      if (Status taken = take_block(*block.value(), parcel->extents); !taken.ok()) {
+      if (Status taken = take_block(*block.value(), filled->extents); !taken.ok()) {
         return taken.error();
       }
       continue;

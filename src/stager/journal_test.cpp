@@ -60,7 +60,7 @@ class JournalTest : public testing::Test {
     const std::vector<Journal::NamedFile> files = {std::make_shared<const transport::NameFile>(
         transport::NameFile{.file = 3, .path = path(), .bytes_when_made = 0, .known = known()})};
     std::vector<std::byte> block = bytes_of("cdab");
-    return journal.put(session, files, std::vector<transport::ParcelExtent>{{0, 6, 2}, {0, 4, 2}},
+    return journal.put(session, files, std::vector<transport::BlockExtent>{{0, 6, 2}, {0, 4, 2}},
                        block);
   }
   // Records the step, as a stager that is killed then.
@@ -287,11 +287,11 @@ TEST_F(JournalTest, IsKeptAsideWhereItMakesNoSense) {
       {encoded(unknown)},
       {encoded(file(1))},
       {encoded(file(0)), encoded(another)},
-      {encoded(file(0)), encoded(transport::Parcel{std::int64_t{1} << 50, 1}), block},
-      {encoded(file(0)), encoded(transport::Parcel{64, 1}), block},
-      {encoded(file(0)), encoded(transport::Parcel{64, std::int64_t{1} << 50}), block},
+      {encoded(file(0)), encoded(transport::FilledBlock{std::int64_t{1} << 50, 1}), block},
+      {encoded(file(0)), encoded(transport::FilledBlock{64, 1}), block},
+      {encoded(file(0)), encoded(transport::FilledBlock{64, std::int64_t{1} << 50}), block},
       {encoded(file(0)), encoded(step()), encoded(file(1))},
-      {encoded(file(0)), encoded(step()), encoded(transport::Parcel{64, 1})},
+      {encoded(file(0)), encoded(step()), encoded(transport::FilledBlock{64, 1})},
       {encoded(file(0)), encoded(step()), encoded(elsewhere)},
       {encoded(file(0)), encoded(step()), encoded(step()), encoded(step())},
       {{std::byte{1}}},

@@ -1,5 +1,5 @@
 // How ranks get memory: blocks are granted in the order in which ranks asked, and where none is
-// free, parcels move to the spill file or are written to make room.
+// free, filled blocks move to the spill file or are written to make room.
 //
 // A rank asks for all blocks that it expects to fill before it hands over, so that it waits once.
 // The first block is its due. Beyond that one it gets at most its even share of what is free then
@@ -50,21 +50,22 @@ std::int64_t Stager::extra_blocks(const Client& client) const {
                    blocks_.room_of(client.session) / of_the_session});
 }
 
-void Stager::free_parcel(const ParcelItem& parcel) {
-  if (parcel.recording != 0) return;  // the end of its recording frees it
-  if (parcel.is_moving) {
-    slots_.drop(parcel.block);
-  } else if (parcel.spilled) {
-    slots_.free_slot(parcel.spilled->slot);
+void Stager::free_filled_block(const BlockItem& filled) {
+  if (filled.recording != 0) return;  // the end of its recording frees it
+  if (filled.is_moving) {
+    slots_.drop(filled.block);
+  } else if (filled.spilled) {
+    slots_.free_slot(filled.spilled->slot);
   } else {
-    blocks_.give_back(parcel.block);
+    blocks_.give_back(filled.block);
   }
 }
 
 void Stager::make_room() {
   const std::set<SessionId> full = full_sessions();
   if (full.empty() || slots_.is_moving()) return;
-  // Where no parcel can move now, all blocks are those of ranks and jobs, which will free them.
+  // Where no filled block can move now, all blocks are those of ranks and jobs, which will free
+  // them.
   if (slots_.is_usable()) {
     begin_spill(full);
     return;
@@ -94,22 +95,22 @@ std::set<SessionId> Stager::full_sessions() const {
 void Stager::begin_spill(const std::set<SessionId>& full) {
   if (slots_.is_busy()) return;
   SessionId chosen = 0;
-  std::vector<ParcelItem*> parcels;
+  std::vector<BlockItem*> filled_blocks;
   for (const SessionId number : full) {
-    std::vector<ParcelItem*> found = sessions_.at(number).queue.movable_parcels();
-    if (found.size() <= parcels.size()) continue;
-    parcels = std::move(found);
+    std::vector<BlockItem*> found = sessions_.at(number).queue.movable_filled_blocks();
+    if (found.size() <= filled_blocks.size()) continue;
+    filled_blocks = std::move(found);
     chosen = number;
   }
-  if (parcels.empty()) return;
+  if (filled_blocks.empty()) return;
   slots_.begin(++last_job_, chosen);
   std::int64_t bytes = 0;
-  for (ParcelItem* const parcel : parcels) {
+  for (BlockItem* const filled : filled_blocks) {
     if (slots_.free() == 0) break;
-    if (bytes > 0 && bytes + parcel->bytes > settings_.most_written_together) break;
-    bytes += parcel->bytes;
-    parcel->is_moving = true;
-    slots_.add(parcel->block, parcel->bytes);
+    if (bytes > 0 && bytes + filled->bytes > settings_.most_written_together) break;
+    bytes += filled->bytes;
+    filled->is_moving = true;
+    slots_.add(filled->block, filled->bytes);
   }
   actions_.emplace_back(slots_.action());
 }

@@ -47,7 +47,7 @@ class Nodes {
   void join(int node, const std::string& secret = "secret") {
     receive(node, rank_client, transport::JoinHome{{"home"}, secret});
   }
-  // Hands over a parcel if the stager has a free block.
+  // Hands over a filled block if the stager has a free block.
   void hand_over(int node) {
     Node& one = nodes_[static_cast<std::size_t>(node)];
     if (!one.is_alive || one.granted.empty()) {
@@ -62,8 +62,8 @@ class Nodes {
     ++one.handed;
     handle(
         node,
-        Received{rank_client, transport::Parcel{block, 1},
-                 std::vector<transport::ParcelExtent>{{.file = 1, .offset = ++tag_, .bytes = 10}}});
+        Received{rank_client, transport::FilledBlock{block, 1},
+                 std::vector<transport::BlockExtent>{{.file = 1, .offset = ++tag_, .bytes = 10}}});
   }
   void end_step() {
     ++steps_;
@@ -130,10 +130,11 @@ class Nodes {
     std::vector<std::int64_t> granted;
     JobId job = 0;
     bool is_commit = false;
-    int in_job = 0;  // parcels
+    int in_job = 0;  // filled blocks
     int handed = 0;
     int stored = 0;
-    std::map<std::uint64_t, int> in_step;  // parcels that had been handed over at each step's end
+    // Filled blocks that had been handed over at each step's end.
+    std::map<std::uint64_t, int> in_step;
     std::deque<std::pair<ClientId, std::optional<transport::Message>>> mail;
     std::vector<Status> joined;
     std::vector<Status> outcomes;  // of tickets that were asked for
@@ -210,11 +211,11 @@ class Nodes {
   template <typename Other>
   void carry_out(int /*node*/, Other& /*action*/) {}
 
-  void begin(int node, JobId job, int parcels, bool is_commit) {
+  void begin(int node, JobId job, int filled_blocks, bool is_commit) {
     Node& one = nodes_[static_cast<std::size_t>(node)];
     EXPECT_EQ(one.job, 0U);
     one.job = job;
-    one.in_job = parcels;
+    one.in_job = filled_blocks;
     one.is_commit = is_commit;
   }
 

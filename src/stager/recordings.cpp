@@ -2,10 +2,10 @@
 
 namespace weir::stager {
 
-Record Recordings::begin(JobId job, SessionId session, ParcelItem* parcel) {
-  parcel->recording = job;
-  under_way_[job] = {.session = session, .parcel = parcel, .block = parcel->block};
-  return {job, session, parcel->block, parcel->files, parcel->extents};
+Record Recordings::begin(JobId job, SessionId session, BlockItem* filled) {
+  filled->recording = job;
+  under_way_[job] = {.session = session, .filled = filled, .block = filled->block};
+  return {job, session, filled->block, filled->files, filled->extents};
 }
 
 RecordStep Recordings::begin(JobId job, SessionId session, CommitItem* commit, ClientId client) {
@@ -16,13 +16,13 @@ RecordStep Recordings::begin(JobId job, SessionId session, CommitItem* commit, C
 }
 
 void Recordings::forget(const Item& item) {
-  const auto* const parcel = std::get_if<ParcelItem>(&item);
+  const auto* const filled = std::get_if<BlockItem>(&item);
   const auto* const commit = std::get_if<CommitItem>(&item);
-  const auto found = under_way_.find(parcel != nullptr   ? parcel->recording
+  const auto found = under_way_.find(filled != nullptr   ? filled->recording
                                      : commit != nullptr ? commit->recording
                                                          : 0);
   if (found == under_way_.end()) return;
-  found->second.parcel = nullptr;
+  found->second.filled = nullptr;
   found->second.commit = nullptr;
 }
 
@@ -35,7 +35,7 @@ std::optional<Recording> Recordings::end(JobId job, const Status& status) {
   } else if (ended.ticket != 0) {
     failure_.clear();
   }
-  if (ended.parcel != nullptr) ended.parcel->recording = 0;
+  if (ended.filled != nullptr) ended.filled->recording = 0;
   if (ended.commit != nullptr) ended.commit->recording = 0;
   return ended;
 }

@@ -1,6 +1,6 @@
-// What is being recorded in the journal: parcels and the ends of steps, each by a job of its own.
-// An item may leave its queue before the job has ended; the job then keeps only what has to be done
-// at its end.
+// What is being recorded in the journal: filled blocks and the ends of steps, each by a job of its
+// own. An item may leave its queue before the job has ended; the job then keeps only what has to be
+// done at its end.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ namespace weir::stager {
 
 struct Recording {
   SessionId session = 0;
-  ParcelItem* parcel = nullptr;  // null: it was dropped, or this is a commit
-  CommitItem* commit = nullptr;  // null: it was dropped, or this is a parcel
-  std::int64_t block = -1;       // of the parcel; freed at the end if that was dropped
+  BlockItem* filled = nullptr;   // null: it was dropped, or this is a commit
+  CommitItem* commit = nullptr;  // null: it was dropped, or this is a filled block
+  std::int64_t block = -1;       // of the filled block; freed at the end if that was dropped
   ClientId client = 0;           // that gets an Accepted
-  std::uint64_t ticket = 0;      // 0: this is a parcel
+  std::uint64_t ticket = 0;      // 0: this is a filled block
 };
 
 class Recordings {
  public:
   // Returns the action that records an item of a queue.
-  [[nodiscard]] Record begin(JobId job, SessionId session, ParcelItem* parcel);
+  [[nodiscard]] Record begin(JobId job, SessionId session, BlockItem* filled);
   [[nodiscard]] RecordStep begin(JobId job, SessionId session, CommitItem* commit, ClientId client);
   // The item leaves its queue.
   void forget(const Item& item);

@@ -105,9 +105,9 @@ Stager::Filled* Stager::place(ClientId number, std::int64_t block, bool at_end, 
   return &filled;
 }
 
-bool Stager::is_filled(const Filled& filled, std::span<const transport::ParcelExtent> extents) {
+bool Stager::is_filled(const Filled& filled, std::span<const transport::BlockExtent> extents) {
   std::int64_t bytes = 0;
-  for (const transport::ParcelExtent& one : extents) bytes += one.bytes;
+  for (const transport::BlockExtent& one : extents) bytes += one.bytes;
   return filled.begin == bytes && filled.end == std::ssize(extents) * transport::extent_bytes;
 }
 

@@ -66,8 +66,8 @@ class RemoteRanks : public testing::Test {
     handle(ProofChecked{asked_.client,
                         checked.ok() ? authenticator_->show(asked_.own) : checked.error()});
   }
-  void receive(transport::Message message, Result<std::vector<transport::ParcelExtent>> extents =
-                                               std::vector<transport::ParcelExtent>()) {
+  void receive(transport::Message message, Result<std::vector<transport::BlockExtent>> extents =
+                                               std::vector<transport::BlockExtent>()) {
     handle(Received{client_, std::move(message), std::move(extents)});
   }
   void connect(bool is_remote = true) {
@@ -343,8 +343,8 @@ TEST_F(RemoteRanks, FillBlocksFromBothEnds) {
   bring(block, 24, true);
   EXPECT_EQ(fill_->at, granted_bytes - 48);
   EXPECT_EQ(fill_->block, block);
-  receive(transport::Parcel{block, 2},
-          std::vector<transport::ParcelExtent>{{1, 0, 90}, {1, 90, 60}});
+  receive(transport::FilledBlock{block, 2},
+          std::vector<transport::BlockExtent>{{1, 0, 90}, {1, 90, 60}});
   EXPECT_FALSE(has_ended());
 }
 
@@ -370,13 +370,13 @@ TEST_F(RemoteRanks, FillNoOtherBlockAndNoMoreThanOne) {
 }
 
 TEST_F(RemoteRanks, HandOverOnlyWhatTheyHaveFilled) {
-  const std::vector<std::vector<transport::ParcelExtent>> wrong = {
+  const std::vector<std::vector<transport::BlockExtent>> wrong = {
       {{1, 0, 101}}, {{1, 0, 99}}, {{1, 0, 50}, {1, 60, 50}}};
   for (const auto& extents : wrong) {
     const std::int64_t block = enter();
     bring(block, 100);
     bring(block, 24, true);
-    receive(transport::Parcel{block, std::ssize(extents)}, extents);
+    receive(transport::FilledBlock{block, std::ssize(extents)}, extents);
     EXPECT_TRUE(has_ended());
     EXPECT_EQ(stager_.free_blocks(), 4) << "a block was lost";
   }
@@ -384,7 +384,7 @@ TEST_F(RemoteRanks, HandOverOnlyWhatTheyHaveFilled) {
   const std::int64_t block = enter();
   bring(block, 100);
   bring(block, 24, true);
-  receive(transport::Parcel{block, 1}, std::vector<transport::ParcelExtent>{{1, 0, 100}});
+  receive(transport::FilledBlock{block, 1}, std::vector<transport::BlockExtent>{{1, 0, 100}});
   EXPECT_FALSE(has_ended());
   bring(block, 1);
   EXPECT_TRUE(has_ended());
@@ -427,8 +427,8 @@ TEST_F(OverUcx, FillsBlocksFromBothEnds) {
   EXPECT_EQ(fill_->at, 100);
   EXPECT_EQ(told(), 198);
   EXPECT_NE(stager_.report().find(R"("carriers":[])"), std::string::npos);
-  receive(transport::Parcel{block, 2},
-          std::vector<transport::ParcelExtent>{{1, 0, 90}, {1, 90, 60}});
+  receive(transport::FilledBlock{block, 2},
+          std::vector<transport::BlockExtent>{{1, 0, 90}, {1, 90, 60}});
   EXPECT_FALSE(has_ended());
   EXPECT_NE(stager_.report().find(R"("carriers":["UCX"])"), std::string::npos);
 }
@@ -475,7 +475,7 @@ TEST_F(OverUcx, RefusesBytesThatCameTwiceOrInAnotherOrder) {
   block = enter_and_attach();
   bring_piece({.block = block, .total = 124}, 100);
   bring_piece({.block = block, .at_end = true, .total = 124}, 24);
-  receive(transport::Parcel{block, 1}, std::vector<transport::ParcelExtent>{{1, 0, 100}});
+  receive(transport::FilledBlock{block, 1}, std::vector<transport::BlockExtent>{{1, 0, 100}});
   EXPECT_FALSE(has_ended());
   bring_piece({.block = block, .before = 100, .total = 125}, 1);
   EXPECT_TRUE(has_ended());

@@ -272,9 +272,9 @@ class Server {
     // The path is checked here, since a step that was accepted and cannot be stored would be lost,
     // and once more when it is stored, since links may change.
     if (root_) received.may_be_stored = check_below(&*root_, received.message);
-    const auto* const parcel = std::get_if<transport::Parcel>(&received.message);
-    if (parcel == nullptr || parcel->block < 0 || parcel->block >= memory_.blocks()) return;
-    received.extents = transport::extents_of(memory_.block(parcel->block), parcel->extents);
+    const auto* const filled = std::get_if<transport::FilledBlock>(&received.message);
+    if (filled == nullptr || filled->block < 0 || filled->block >= memory_.blocks()) return;
+    received.extents = transport::extents_of(memory_.block(filled->block), filled->extents);
   }
 
   void handle(const Event& event) {

@@ -7,8 +7,8 @@ namespace weir::stager {
 namespace {
 
 bool is_urgent_item(const Item& item) {
-  const auto* const parcel = std::get_if<ParcelItem>(&item);
-  return parcel == nullptr || parcel->at_once;
+  const auto* const filled = std::get_if<BlockItem>(&item);
+  return filled == nullptr || filled->at_once;
 }
 
 }  // namespace
@@ -35,19 +35,19 @@ Write SessionQueue::begin_write(JobId job, SessionId session, const WriteLimits&
   std::int64_t bytes = 0;
   std::int64_t read_back = 0;
   for (const Item& item : items_) {
-    const auto* const parcel = std::get_if<ParcelItem>(&item);
-    if (parcel == nullptr || parcel->is_moving || parcel->recording != 0) break;
-    if (bytes > 0 && bytes + parcel->bytes > limits.bytes) break;
-    std::int64_t block = parcel->block;
-    if (parcel->spilled) {
-      if (read_back > 0 && read_back + parcel->bytes > limits.read_back) break;
-      read_back += parcel->bytes;
+    const auto* const filled = std::get_if<BlockItem>(&item);
+    if (filled == nullptr || filled->is_moving || filled->recording != 0) break;
+    if (bytes > 0 && bytes + filled->bytes > limits.bytes) break;
+    std::int64_t block = filled->block;
+    if (filled->spilled) {
+      if (read_back > 0 && read_back + filled->bytes > limits.read_back) break;
+      read_back += filled->bytes;
       block = std::ssize(write.spilled);
-      write.spilled.push_back(*parcel->spilled);
+      write.spilled.push_back(*filled->spilled);
     }
     std::int64_t at = 0;
-    for (const transport::ParcelExtent& extent : parcel->extents) {
-      const transport::NameFile* const named = parcel->files[extent.file].get();
+    for (const transport::BlockExtent& extent : filled->extents) {
+      const transport::NameFile* const named = filled->files[extent.file].get();
       const auto [index, is_new] = indices.try_emplace(named, write.files.size());
       if (is_new) write.files.push_back(*named);
       write.extents.push_back({.block = block,
@@ -55,39 +55,39 @@ Write SessionQueue::begin_write(JobId job, SessionId session, const WriteLimits&
                                .bytes = extent.bytes,
                                .file = index->second,
                                .offset = extent.offset,
-                               .is_spilled = parcel->spilled.has_value()});
+                               .is_spilled = filled->spilled.has_value()});
       at += extent.bytes;
     }
-    bytes += parcel->bytes;
+    bytes += filled->bytes;
     ++in_job_;
   }
   return write;
 }
 
-std::vector<ParcelItem*> SessionQueue::movable_parcels() {
-  std::vector<ParcelItem*> found;
+std::vector<BlockItem*> SessionQueue::movable_filled_blocks() {
+  std::vector<BlockItem*> found;
   for (std::size_t i = items_.size(); i > in_job_; --i) {
-    auto* const parcel = std::get_if<ParcelItem>(&items_[i - 1]);
-    if (parcel != nullptr && !parcel->spilled && parcel->recording == 0) found.push_back(parcel);
+    auto* const filled = std::get_if<BlockItem>(&items_[i - 1]);
+    if (filled != nullptr && !filled->spilled && filled->recording == 0) found.push_back(filled);
   }
   return found;
 }
 
 void SessionQueue::end_move(const std::map<std::int64_t, SpilledBlock>& moved) {
   for (Item& item : items_) {
-    auto* const parcel = std::get_if<ParcelItem>(&item);
-    if (parcel == nullptr || !std::exchange(parcel->is_moving, false)) continue;
-    const auto place = moved.find(parcel->block);
+    auto* const filled = std::get_if<BlockItem>(&item);
+    if (filled == nullptr || !std::exchange(filled->is_moving, false)) continue;
+    const auto place = moved.find(filled->block);
     if (place == moved.end()) continue;
-    parcel->spilled = place->second;
-    parcel->block = -1;
+    filled->spilled = place->second;
+    filled->block = -1;
   }
 }
 
 std::int64_t SessionQueue::held_bytes() const {
   std::int64_t held = 0;
   for (const Item& item : items_) {
-    if (const auto* const parcel = std::get_if<ParcelItem>(&item)) held += parcel->bytes;
+    if (const auto* const filled = std::get_if<BlockItem>(&item)) held += filled->bytes;
   }
   return held;
 }

@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "stager/events.hpp"
+#include "transport/filled_block.hpp"
 #include "transport/messages.hpp"
-#include "transport/parcel.hpp"
 
 namespace weir::stager {
 
 using NamedFile = std::shared_ptr<const transport::NameFile>;
 
-struct ParcelItem {
+struct BlockItem {
   std::int64_t block = 0;
   std::int64_t bytes = 0;
   std::optional<SpilledBlock> spilled = std::nullopt;  // its block is free then
@@ -28,7 +28,7 @@ struct ParcelItem {
   JobId recording = 0;                                 // 0: it is not being recorded
   bool at_once = false;                                // waits for no step's end
   std::vector<NamedFile> files;
-  std::vector<transport::ParcelExtent> extents;  // `file` is an index in `files`
+  std::vector<transport::BlockExtent> extents;  // `file` is an index in `files`
 };
 struct CommitItem {
   std::uint64_t ticket = 0;
@@ -46,9 +46,9 @@ struct SealItem {
 struct DrainItem {
   ClientId client = 0;
 };
-using Item = std::variant<ParcelItem, CommitItem, UnlockItem, SealItem, DrainItem>;
+using Item = std::variant<BlockItem, CommitItem, UnlockItem, SealItem, DrainItem>;
 
-// About how many bytes one Write has; a single parcel may have more.
+// About how many bytes one Write has; a single filled block may have more.
 struct WriteLimits {
   std::int64_t bytes = 0;
   std::int64_t read_back = 0;  // of these, from the spill file
@@ -65,23 +65,24 @@ class SessionQueue {
   [[nodiscard]] Item& last() { return items_.back(); }
   [[nodiscard]] bool empty() const { return items_.empty(); }
   [[nodiscard]] std::size_t size() const { return items_.size(); }
-  // Returns whether an item waits for what is before it: parcels alone wait in memory, unless they
-  // are for no step.
+  // Returns whether an item waits for what is before it: filled blocks alone wait in memory, unless
+  // they are for no step.
   [[nodiscard]] bool is_urgent() const { return urgent_ > 0; }
 
   // Items at the front that belong to the job under way.
   [[nodiscard]] std::size_t in_job() const { return in_job_; }
   void set_in_job(std::size_t items) { in_job_ = items; }
-  // Returns what writes the parcels at the front, which then belong to the job.
+  // Returns what writes the filled blocks at the front, which then belong to the job.
   [[nodiscard]] Write begin_write(JobId job, SessionId session, const WriteLimits& limits);
 
-  // Returns the parcels that can move to the spill file, the one first that came last.
-  [[nodiscard]] std::vector<ParcelItem*> movable_parcels();
-  // The parcels that were moving are where `moved` says; they have not moved if it has not got
-  // them.
+  // Returns the filled blocks that can move to the spill file, the one first that came last.
+  [[nodiscard]] std::vector<BlockItem*> movable_filled_blocks();
+  // The filled blocks that were moving are where `moved` says; they have not moved if it has not
+  // got them.
   void end_move(const std::map<std::int64_t, SpilledBlock>& moved);
 
-  // Return what people are told: the bytes of parcels, and the number of steps that have ended.
+  // Return what people are told: the bytes of filled blocks, and the number of steps that have
+  // ended.
   [[nodiscard]] std::int64_t held_bytes() const;
   [[nodiscard]] std::int64_t steps() const;
 

@@ -160,8 +160,8 @@ void Stager::take(const Received& event) {
     refuse(event.client, event.may_be_stored.error().text());
     return;
   }
-  if (const auto* const parcel = std::get_if<Parcel>(&event.message)) {
-    take_parcel(event, *parcel);
+  if (const auto* const filled = std::get_if<FilledBlock>(&event.message)) {
+    take_filled_block(event, *filled);
     return;
   }
   std::visit([&](const auto& one) { take(event.client, one); }, event.message);
@@ -268,14 +268,14 @@ std::int64_t Stager::blocks_of(const transport::SessionId& session) const {
   return found == by_name_.end() ? 0 : blocks_.of(found->second);
 }
 
-void Stager::take_parcel(const Received& event, const transport::Parcel& parcel) {
+void Stager::take_filled_block(const Received& event, const transport::FilledBlock& filled) {
   Client& client = clients_.at(event.client);
-  const auto granted = client.granted.extract(parcel.block);
+  const auto granted = client.granted.extract(filled.block);
   if (granted.empty()) {
     refuse(event.client, "a block was handed over that was not granted");
     return;
   }
-  ParcelItem item{.block = parcel.block, .bytes = 0, .files = {}, .extents = {}};
+  BlockItem item{.block = filled.block, .bytes = 0, .files = {}, .extents = {}};
   std::unordered_map<std::uint64_t, std::size_t> indices;
   std::string problem;
   if (!event.extents) {
@@ -285,10 +285,10 @@ void Stager::take_parcel(const Received& event, const transport::Parcel& parcel)
   } else {
     item.extents = event.extents.value();
   }
-  for (transport::ParcelExtent& extent : item.extents) {
+  for (transport::BlockExtent& extent : item.extents) {
     const auto named = client.files.find(extent.file);
     if (named == client.files.end()) {
-      problem = "a parcel has bytes for a file that was not named";
+      problem = "a filled block has bytes for a file that was not named";
       break;
     }
     const auto [index, is_new] = indices.try_emplace(extent.file, item.files.size());
@@ -298,13 +298,13 @@ void Stager::take_parcel(const Received& event, const transport::Parcel& parcel)
     item.bytes += extent.bytes;
   }
   if (!problem.empty()) {
-    blocks_.give_back(parcel.block);
+    blocks_.give_back(filled.block);
     refuse(event.client, std::move(problem));
     return;
   }
   Session& session = sessions_.at(client.session);
   if (!session.failure.ok()) {
-    blocks_.give_back(parcel.block);
+    blocks_.give_back(filled.block);
     grant();
     return;
   }
@@ -314,7 +314,7 @@ void Stager::take_parcel(const Received& event, const transport::Parcel& parcel)
   Item& last = session.queue.push(std::move(item));
   if (is_journaled(session)) {
     actions_.emplace_back(
-        recordings_.begin(++last_job_, client.session, &std::get<ParcelItem>(last)));
+        recordings_.begin(++last_job_, client.session, &std::get<BlockItem>(last)));
   }
   advance(client.session, session);
 }

@@ -2,34 +2,34 @@
 // memory and clocks are outside (server.hpp), so that tests can replay events in any order.
 //
 // clang-format off
-//     Reserve ─► block is granted ─► Parcel: filled by the rank, in the queue ─► written ─► free
+//     Reserve ─► block is granted ─► FilledBlock: filled by the rank, in the queue ─► written ─► free
 //     CommitStep ──────────────────────────────────────► in the queue ─► step is published
 // clang-format on
 //
 // A session's items are carried out in the order in which they arrived: a commit changes the header
-// of its file only after all parcels before it are written and, if requested, durable. Parcels wait
-// in memory until something needs them written: a commit or a drain behind them, or a rank that
-// finds no free block; and the bytes of an array by itself, which no step's end publishes, are
-// written as soon as possible. At most one job of a session is under way. Overlapping extents are
-// written in the order of their arrival.
+// of its file only after all filled blocks before it are written and, if requested, durable. Filled
+// blocks wait in memory until something needs them written: a commit or a drain behind them, or a
+// rank that finds no free block; and the bytes of an array by itself, which no step's end
+// publishes, are written as soon as possible. At most one job of a session is under way.
+// Overlapping extents are written in the order of their arrival.
 //
 // Limits keep one program from taking what others need. A session that has as much memory as one
 // program may have waits, as where all memory is in use, until a part of its own is free; a file or
 // a rank beyond the limits is refused.
 //
-// Where the stager may spill, a rank that finds no free block makes parcels move to slots of a file
-// on the node, those first that were handed over last, since they are needed last. Such a parcel
-// keeps its place in the queue, and is read back when it is written. Only when all slots are in
-// use, or the file cannot take more, are parcels written to make room.
+// Where the stager may spill, a rank that finds no free block makes filled blocks move to slots of
+// a file on the node, those first that were handed over last, since they are needed last. Such a
+// filled block keeps its place in the queue, and is read back when it is written. Only when all
+// slots are in use, or the file cannot take more, are filled blocks written to make room.
 //
 // clang-format off
-//     Parcel: in memory ─► moves ─► in a slot, its block is free ─► written ─► the slot is free
+//     FilledBlock: in memory ─► moves ─► in a slot, its block is free ─► written ─► the slot is free
 // clang-format on
 //
-// Where the stager keeps a journal (journal.hpp), parcels and commits are recorded there in the
-// order of their arrival, beside the jobs of all sessions. Nothing of a parcel is written, moved or
-// freed before it is recorded, and a commit is accepted when its record is durable. What cannot be
-// recorded is accepted all the same, and the report says so.
+// Where the stager keeps a journal (journal.hpp), filled blocks and commits are recorded there in
+// the order of their arrival, beside the jobs of all sessions. Nothing of a filled block is
+// written, moved or freed before it is recorded, and a commit is accepted when its record is
+// durable. What cannot be recorded is accepted all the same, and the report says so.
 //
 // clang-format off
 //     CommitStep ─► in the queue ─► recorded ─► Accepted ─► step is published
@@ -39,17 +39,17 @@
 // given up. Any other failure ends the session: nothing that is behind it is carried out, and
 // everyone who asks gets the reason; a Drain is then answered when no job of the session is under
 // way, so that its ranks may write the files themselves. Once all ranks of a session are gone,
-// parcels behind its last commit are dropped: their step has not ended, and never will.
+// filled blocks behind its last commit are dropped: their step has not ended, and never will.
 //
 // The ranks of a session on several nodes have a stager on each. The one of rank 0 publishes the
 // steps; the others join it, over a network. At the end of a step, each of these gets a SealStep
-// behind its parcels, and tells when everything before is stored; the commit waits until all have
-// told. Between stagers nothing else is ordered: whatever must be written after something that
+// behind its filled blocks, and tells when everything before is stored; the commit waits until all
+// have told. Between stagers nothing else is ordered: whatever must be written after something that
 // another stager has, needs a Drain before.
 //
 // clang-format off
-//     stager that joined    Parcel, Parcel, SealStep ──► stored ──► Sealed ─┐
-//     stager of rank 0      Parcel, Parcel, CommitStep ──► stored ──────────┴─► step is published
+//     stager that joined    FilledBlock, FilledBlock, SealStep ──► stored ──► Sealed ─┐
+//     stager of rank 0      FilledBlock, FilledBlock, CommitStep ──► stored ──────────┴─► step is published
 // clang-format on
 //
 // A failure on one of the stagers, or the loss of one, ends the session on all of them.
@@ -59,8 +59,8 @@
 // the moment at which they have shown who they are; how that is checked is no part of this machine.
 //
 // clang-format off
-//     Knock ─► Challenge ─► Prove ─► CheckProof ─► Vouch ─► Hello, … BlockBytes, BlockBytes, Parcel, …
-//                                                           Hello, Attach … Piece ─► Brought, Parcel, …
+//     Knock ─► Challenge ─► Prove ─► CheckProof ─► Vouch ─► Hello, … BlockBytes, BlockBytes, FilledBlock, …
+//                                                           Hello, Attach … Piece ─► Brought, FilledBlock, …
 // clang-format on
 //
 // Such a rank may bring bytes over UCX (transport/ucx.hpp), where the stager offers it: a Piece is
@@ -89,8 +89,8 @@
 #include "stager/session.hpp"
 #include "stager/session_queue.hpp"
 #include "stager/spill_slots.hpp"
+#include "transport/filled_block.hpp"
 #include "transport/messages.hpp"
-#include "transport/parcel.hpp"
 
 namespace weir::stager {
 
@@ -205,9 +205,9 @@ class Stager {
   // as which they came, or null.
   Filled* place(ClientId number, std::int64_t block, bool at_end, std::int64_t bytes,
                 const transport::UcxPiece* piece);
-  // Returns whether all bytes of a parcel have come.
+  // Returns whether all bytes of a filled block have come.
   [[nodiscard]] static bool is_filled(const Filled& filled,
-                                      std::span<const transport::ParcelExtent> extents);
+                                      std::span<const transport::BlockExtent> extents);
   // Returns whether the job took a lock, and answers.
   bool end_locking(const JobEnded& event);
   // Messages of other stagers, in src/stager/peers.cpp.
@@ -221,7 +221,7 @@ class Stager {
   [[nodiscard]] static Error lost_peer(const std::string& host);
   void tell_peers_of_failure(const Session& session);
   void leave_peers(const Session& session);
-  void take_parcel(const Received& event, const transport::Parcel& parcel);
+  void take_filled_block(const Received& event, const transport::FilledBlock& filled);
 
   void send(ClientId client, transport::Message message);
   // Ends a connection whose messages make no sense.
@@ -231,11 +231,11 @@ class Stager {
   // Returns how many blocks a rank gets beside its first one.
   [[nodiscard]] std::int64_t extra_blocks(const Client& client) const;
   static void forget_path(Session& session, const std::string& path);
-  // Frees what a parcel occupies, or lets the end of its move do so.
-  void free_parcel(const ParcelItem& parcel);
-  // Called where ranks wait for memory: lets parcels move, or else be written.
+  // Frees what a filled block occupies, or lets the end of its move do so.
+  void free_filled_block(const BlockItem& filled);
+  // Called where ranks wait for memory: lets filled blocks move, or else be written.
   void make_room();
-  // Returns the sessions whose parcels take the memory for which ranks wait.
+  // Returns the sessions whose filled blocks take the memory for which ranks wait.
   [[nodiscard]] std::set<SessionId> full_sessions() const;
   void begin_spill(const std::set<SessionId>& full);
   void end_spill(const std::optional<SpillSlots::Moved>& moved);
@@ -278,7 +278,7 @@ class Stager {
     std::string path;
   };
   std::map<JobId, Locking> lockings_;
-  bool writes_for_room_ = false;  // parcels are written although no commit needs it
+  bool writes_for_room_ = false;  // filled blocks are written although no commit needs it
   std::map<ClientId, Client> clients_;
   std::map<SessionId, Session> sessions_;
   std::map<transport::SessionId, SessionId> by_name_;

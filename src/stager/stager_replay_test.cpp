@@ -95,7 +95,7 @@ void happen(World& world, const Rules& rules) {
   }
 }
 
-// Adds to `read_back` how many parcels were spilled and read back.
+// Adds to `read_back` how many filled blocks were spilled and read back.
 void replay(unsigned seed, const Rules& rules, std::int64_t& read_back) {
   constexpr std::array<std::int64_t, 3> slots = {0, 2, 7};
   const std::int64_t spilled = slots.at(seed % slots.size());

@@ -203,7 +203,7 @@ TEST(Stager, WritesForARankOnlyWhenNoMoreMemoryCanBecomeReady) {
       Received{1, transport::NameFile{.file = 1, .path = "f", .known = std::nullopt}});
   (void)stager.handle(Received{1, transport::Reserve{1}});
   (void)stager.handle(
-      Received{1, transport::Parcel{0, 1}, std::vector<transport::ParcelExtent>{{1, 0, 10}}});
+      Received{1, transport::FilledBlock{0, 1}, std::vector<transport::BlockExtent>{{1, 0, 10}}});
   EXPECT_TRUE(stager.handle(Received{1, transport::Reserve{2}}).empty());
   EXPECT_TRUE(stager.needs_more_blocks(0));
   const auto written = stager.handle(NoMoreBlocks{});
@@ -248,8 +248,8 @@ TEST(Stager, KeepsWhatWasAcceptedUntilThereIsSpace) {
 TEST(Stager, RefusesMessagesThatMakeNoSense) {
   using transport::Message;
   const std::vector<Message> senseless = {
-      transport::Parcel{0, 1},   // a block that was not granted
-      transport::Parcel{-1, 1},  // no block at all
+      transport::FilledBlock{0, 1},   // a block that was not granted
+      transport::FilledBlock{-1, 1},  // no block at all
       transport::Reserve{0},
       transport::Reserve{-5},
       transport::Await{0},
@@ -269,11 +269,11 @@ TEST(Stager, RefusesMessagesThatMakeNoSense) {
   }
 }
 
-TEST(Stager, RefusesAParcelForAFileWithoutName) {
+TEST(Stager, RefusesAFilledBlockForAFileWithoutName) {
   World world(1);
   const ClientId client = world.connect(1);
   world.reserve(client, 1);
-  world.receive(client, transport::Parcel{*world.ranks().at(client).granted.begin(), 1},
+  world.receive(client, transport::FilledBlock{*world.ranks().at(client).granted.begin(), 1},
                 {{.file = 3, .offset = 0, .bytes = 1}});
   EXPECT_TRUE(world.ranks().at(client).was_refused);
   EXPECT_EQ(world.stager().free_blocks(), 6);

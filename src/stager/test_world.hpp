@@ -25,7 +25,7 @@
 namespace weir::stager {
 
 inline constexpr std::int64_t block_bytes = 1000;
-inline constexpr std::int64_t bytes_of_a_parcel = 10;
+inline constexpr std::int64_t bytes_of_a_filled_block = 10;
 
 inline transport::SessionId name_of_session(int number) {
   transport::SessionId name{};
@@ -45,9 +45,9 @@ class World {
         has_journal_(has_journal),
         stager_({.blocks = blocks,
                  .block_bytes = block_bytes,
-                 .most_written_together = 2 * bytes_of_a_parcel,
+                 .most_written_together = 2 * bytes_of_a_filled_block,
                  .spill_slots = slots,
-                 .most_read_back_together = bytes_of_a_parcel,
+                 .most_read_back_together = bytes_of_a_filled_block,
                  .name = "test",
                  .client_blocks = client_blocks,
                  .has_journal = has_journal}) {
@@ -64,7 +64,7 @@ class World {
     check_blocks();
   }
   void receive(ClientId client, transport::Message message,
-               std::vector<transport::ParcelExtent> extents = {}) {
+               std::vector<transport::BlockExtent> extents = {}) {
     handle(Received{client, std::move(message), std::move(extents)});
   }
 
@@ -86,7 +86,7 @@ class World {
     std::vector<SpilledBlock> moves = {};  // to the spill file
     Write write = {};
   };
-  // What a session handed over, in order: parcels (their tag) and commits.
+  // What a session handed over, in order: filled blocks (their tag) and commits.
   struct Story {
     std::vector<std::int64_t> handed;  // tags; a commit is -ticket
     std::vector<std::int64_t> stored;
@@ -94,7 +94,7 @@ class World {
     bool has_failed = false;
     bool is_forgotten = false;
   };
-  // What is being written to the journal: a block with a parcel of this tag, or a commit.
+  // What is being written to the journal: a block with a filled block of this tag, or a commit.
   struct Recording {
     JobId job = 0;
     std::int64_t block = -1;
@@ -126,8 +126,8 @@ class World {
     ranks_.at(client).wants = true;
     receive(client, transport::Reserve{blocks});
   }
-  // Hands over one granted block; its extent's offset is a tag that no other parcel has. `at_once`:
-  // of an array by itself.
+  // Hands over one granted block; its extent's offset is a tag that no other filled block has.
+  // `at_once`: of an array by itself.
   void hand_over(ClientId client, bool at_once = false) {
     Rank& rank = ranks_.at(client);
     const std::int64_t block = *rank.granted.begin();
@@ -136,8 +136,8 @@ class World {
     story_of(rank.session).handed.push_back(tag);
     if (at_once) at_once_.insert(tag);
     memory_[block] = tag;
-    receive(client, transport::Parcel{block, 1},
-            {{.file = at_once ? 2U : 1U, .offset = tag, .bytes = bytes_of_a_parcel}});
+    receive(client, transport::FilledBlock{block, 1},
+            {{.file = at_once ? 2U : 1U, .offset = tag, .bytes = bytes_of_a_filled_block}});
   }
   void commit(ClientId client) {
     Rank& rank = ranks_.at(client);
@@ -230,7 +230,7 @@ class World {
       expect_recorded(memory_.at(one.block));
       EXPECT_GE(one.slot, 0);
       EXPECT_LT(one.slot, slots_);
-      EXPECT_EQ(one.bytes, bytes_of_a_parcel);
+      EXPECT_EQ(one.bytes, bytes_of_a_filled_block);
     }
     begin(action.job, 0, false);
     jobs_.at(action.job).moves = action.blocks;
@@ -248,7 +248,7 @@ class World {
     check_bytes(action);
     std::int64_t before = 0;
     for (const BlockExtent& extent : action.extents) {
-      EXPECT_GT(extent.offset, before) << "parcels are written in the order of their arrival";
+      EXPECT_GT(extent.offset, before) << "filled blocks are written in the order of their arrival";
       before = extent.offset;
       expect_recorded(extent.offset);
       in_job_[action.job].push_back(extent.offset);
@@ -261,7 +261,7 @@ class World {
     Story& story = stories_.at(names_.at(action.session));
     const std::size_t done = story.stored.size();
     ASSERT_LT(done, story.handed.size());
-    EXPECT_LT(story.handed[done], 0) << "a parcel that came before the commit is not stored";
+    EXPECT_LT(story.handed[done], 0) << "a filled block that came before the commit is not stored";
     EXPECT_TRUE(!has_journal_ || recorded_.contains({action.session, story.handed[done]}));
     in_job_[action.job].push_back(story.handed[done]);
     ++commits_stored_;
@@ -357,7 +357,7 @@ class World {
   }
   void expect_recorded(std::int64_t tag) const {
     EXPECT_TRUE(!has_journal_ || recorded_.contains({sessions_of_tags_.at(tag), tag}))
-        << "a parcel left its block before it was recorded";
+        << "a filled block left its block before it was recorded";
   }
   // Whenever a rank gets several blocks, one for each other rank stays free.
   void check_shares() const {
@@ -405,7 +405,8 @@ class World {
   std::int64_t client_blocks_;
   bool has_journal_;
   Stager stager_;
-  std::map<std::int64_t, std::int64_t> memory_;  // by block, the parcel's tag; 0: it is granted
+  // By block, the tag of what fills it; 0: it is granted.
+  std::map<std::int64_t, std::int64_t> memory_;
   // The stamp and the tag of each slot.
   std::map<std::int64_t, std::pair<std::uint64_t, std::int64_t>> disk_;
   std::map<ClientId, Rank> ranks_;
@@ -422,7 +423,7 @@ class World {
   std::vector<std::int64_t> granted_together_;  // blocks of each Granted, since the last event
   std::int64_t last_tag_ = 0;
   std::int64_t commits_stored_ = 0;
-  std::int64_t read_back_ = 0;  // parcels that were spilled
+  std::int64_t read_back_ = 0;  // filled blocks that were spilled
   std::deque<Recording> recordings_;
   std::map<std::int64_t, SessionId> sessions_of_tags_;
   std::set<std::pair<SessionId, std::int64_t>> recorded_;  // tags; a commit is -ticket

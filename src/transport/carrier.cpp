@@ -22,7 +22,7 @@ class SharedMemoryCarrier final : public Carrier {
     }
     return {memory_.data() + block * block_bytes_, static_cast<std::size_t>(block_bytes_)};
   }
-  Status bring(std::int64_t /*block*/, const ParcelWriter& /*parcel*/) override { return {}; }
+  Status bring(std::int64_t /*block*/, const BlockWriter& /*filled*/) override { return {}; }
 
  private:
   storage::SharedMemory memory_;
@@ -38,13 +38,13 @@ class MessageCarrier final : public Carrier {
   std::span<std::byte> begin(std::int64_t /*block*/) override { return block_; }
 
   // The extents at the end of the block go from its end on, as they would be added.
-  Status bring(std::int64_t block, const ParcelWriter& parcel) override {
-    const std::span<const std::byte> data = parcel.data();
+  Status bring(std::int64_t block, const BlockWriter& filled) override {
+    const std::span<const std::byte> data = filled.data();
     for (std::size_t at = 0; at < data.size(); at += piece_bytes) {
       const auto piece = data.subspan(at, std::min(piece_bytes, data.size() - at));
       if (Status sent = send(block, false, piece); !sent.ok()) return sent;
     }
-    for (std::span<const std::byte> table = parcel.table(); !table.empty();) {
+    for (std::span<const std::byte> table = filled.table(); !table.empty();) {
       const auto piece = table.last(std::min(piece_bytes, table.size()));
       if (Status sent = send(block, true, piece); !sent.ok()) return sent;
       table = table.first(table.size() - piece.size());
@@ -76,9 +76,9 @@ class UcxCarrier final : public Carrier {
 
   std::span<std::byte> begin(std::int64_t /*block*/) override { return block_; }
 
-  Status bring(std::int64_t block, const ParcelWriter& parcel) override {
-    const std::span<const std::byte> data = parcel.data();
-    const std::span<const std::byte> table = parcel.table();
+  Status bring(std::int64_t block, const BlockWriter& filled) override {
+    const std::span<const std::byte> data = filled.data();
+    const std::span<const std::byte> table = filled.table();
     const std::int64_t total = std::ssize(data) + std::ssize(table);
     UcxPiece piece{.token = token_, .block = block, .total = total};
     for (; piece.before < std::ssize(data); piece.before += ucx_piece_bytes) {

@@ -1,5 +1,5 @@
 // How the bytes of a rank come into the blocks of a stager that it was granted. What is in a block,
-// and who owns it when, is the same for each carrier (parcel.hpp, stager_client.hpp):
+// and who owns it when, is the same for each carrier (filled_block.hpp, stager_client.hpp):
 //
 // clang-format off
 //     shared memory   the rank of a node copies its bytes into the block itself
@@ -17,8 +17,8 @@
 
 #include "common/status.hpp"
 #include "system/shared_memory.hpp"
+#include "transport/filled_block.hpp"
 #include "transport/messages.hpp"
-#include "transport/parcel.hpp"
 #include "transport/ucx.hpp"
 
 namespace weir::transport {
@@ -34,7 +34,7 @@ class Carrier {
   virtual std::span<std::byte> begin(std::int64_t block) = 0;
   // Called before the block is handed over: when this returns 0, what was put into it will be there
   // before the message that hands it over is read.
-  virtual Status bring(std::int64_t block, const ParcelWriter& parcel) = 0;
+  virtual Status bring(std::int64_t block, const BlockWriter& filled) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<Carrier> make_shared_memory_carrier(storage::SharedMemory memory,

@@ -15,12 +15,12 @@ namespace {
 constexpr std::int64_t block_bytes = std::int64_t{200} << 10;
 
 // Fills a block as a rank does; some blocks have many extents.
-void fill(ParcelWriter& parcel, std::mt19937& random, std::vector<std::byte>& data) {
+void fill(BlockWriter& filled, std::mt19937& random, std::vector<std::byte>& data) {
   for (std::byte& one : data) one = static_cast<std::byte>(random());
   const std::int64_t longest = random() % 2 == 0 ? 1 : 100'000;
   for (std::int64_t offset = 0; random() % 20'000 != 0; offset += longest + 1) {
     const storage::Slice slice{data.data(), 1 + static_cast<std::int64_t>(random()) % longest};
-    if (parcel.add(1 + random() % 3, offset, {&slice, 1}, 0) == 0) return;
+    if (filled.add(1 + random() % 3, offset, {&slice, 1}, 0) == 0) return;
   }
 }
 
@@ -47,12 +47,12 @@ TEST(Carriers, MessagesBringWhatSharedMemoryHas) {
         });
     const std::span<std::byte> block = carrier->begin(5);
     ASSERT_EQ(std::ssize(block), block_bytes);
-    ParcelWriter parcel(block);
-    fill(parcel, random, data);
-    if (parcel.extents() == 0) continue;
-    ASSERT_TRUE(carrier->bring(5, parcel).ok());
-    const auto sent = extents_of(block, parcel.extents());
-    const auto got = extents_of(arrived, parcel.extents());
+    BlockWriter filled(block);
+    fill(filled, random, data);
+    if (filled.extents() == 0) continue;
+    ASSERT_TRUE(carrier->bring(5, filled).ok());
+    const auto sent = extents_of(block, filled.extents());
+    const auto got = extents_of(arrived, filled.extents());
     ASSERT_TRUE(sent.ok());
     ASSERT_TRUE(got.ok());
     std::int64_t at = 0;
@@ -63,7 +63,7 @@ TEST(Carriers, MessagesBringWhatSharedMemoryHas) {
       at += got.value()[n].bytes;
     }
     EXPECT_EQ(at, begin);
-    EXPECT_EQ(end, parcel.extents() * extent_bytes);
+    EXPECT_EQ(end, filled.extents() * extent_bytes);
     EXPECT_EQ(std::memcmp(arrived.data(), block.data(), static_cast<std::size_t>(at)), 0);
   }
 }
@@ -72,11 +72,11 @@ TEST(Carriers, AMessageThatCannotBeSentIsTheError) {
   const auto carrier =
       make_message_carrier({.blocks = 1, .block_bytes = block_bytes, .stager = "s"},
                            [](const Message&) { return Status(Error(ErrorCode::io, "cut")); });
-  ParcelWriter parcel(carrier->begin(0));
+  BlockWriter filled(carrier->begin(0));
   std::byte one{};
   const storage::Slice slice{&one, 1};
-  EXPECT_EQ(parcel.add(1, 0, {&slice, 1}, 0), 1);
-  EXPECT_FALSE(carrier->bring(0, parcel).ok());
+  EXPECT_EQ(filled.add(1, 0, {&slice, 1}, 0), 1);
+  EXPECT_FALSE(carrier->bring(0, filled).ok());
 }
 
 }  // namespace

@@ -285,7 +285,7 @@ void fields(Visitor& visit, Attach& message) {
   visit(message.address);
 }
 template <typename Visitor>
-void fields(Visitor& visit, Parcel& message) {
+void fields(Visitor& visit, FilledBlock& message) {
   visit(message.block);
   visit(message.extents);
 }

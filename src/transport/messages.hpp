@@ -53,7 +53,7 @@ struct Hello {
   std::string program;  // for people: process and host
   friend bool operator==(const Hello&, const Hello&) = default;
 };
-// Names a file of which parcels bring bytes. The stager opens it when it writes.
+// Names a file of which filled blocks bring bytes. The stager opens it when it writes.
 struct NameFile {
   std::uint64_t file = 0;  // a number that this rank chose and has not used
   std::string path;
@@ -93,11 +93,12 @@ struct Attach {
   std::vector<std::byte> address;  // of the rank's worker
   friend bool operator==(const Attach&, const Attach&) = default;
 };
-// Hands over a granted block with its bytes (transport/parcel.hpp); the stager owns it from now on.
-struct Parcel {
+// Hands over a granted block with its bytes (transport/filled_block.hpp); the stager owns it from
+// now on.
+struct FilledBlock {
   std::int64_t block = 0;
   std::int64_t extents = 0;
-  friend bool operator==(const Parcel&, const Parcel&) = default;
+  friend bool operator==(const FilledBlock&, const FilledBlock&) = default;
 };
 // The stager answers with Flushed when it has taken all earlier messages of this rank. Blocks that
 // the rank has not handed over are no longer its own.
@@ -138,9 +139,9 @@ struct Await {
   std::uint64_t ticket = 0;
   friend bool operator==(const Await&, const Await&) = default;
 };
-// The stager writes everything that the session has handed over, and answers with Drained. Parcels
-// whose step has not ended are written, too. If the session has failed, the answer says so when the
-// stager no longer writes to its files.
+// The stager writes everything that the session has handed over, and answers with Drained.
+// FilledBlocks whose step has not ended are written, too. If the session has failed, the answer
+// says so when the stager no longer writes to its files.
 struct Drain {
   friend bool operator==(const Drain&, const Drain&) = default;
 };
@@ -292,11 +293,11 @@ struct SessionFailed {
 };
 
 using Message =
-    std::variant<Knock, Prove, Hello, NameFile, ForgetFile, Reserve, BlockBytes, Attach, Parcel,
-                 Flush, LockFile, TakeLock, CommitStep, UnlockFile, Await, Drain, Listen, JoinHome,
-                 SealStep, Goodbye, AskReport, Stop, Challenge, Vouch, Welcome, Refused, Granted,
-                 Attached, Brought, Flushed, Locked, Accepted, Stored, Drained, Alive, Report,
-                 Listening, Peer, Joined, Sealed, SessionFailed>;
+    std::variant<Knock, Prove, Hello, NameFile, ForgetFile, Reserve, BlockBytes, Attach,
+                 FilledBlock, Flush, LockFile, TakeLock, CommitStep, UnlockFile, Await, Drain,
+                 Listen, JoinHome, SealStep, Goodbye, AskReport, Stop, Challenge, Vouch, Welcome,
+                 Refused, Granted, Attached, Brought, Flushed, Locked, Accepted, Stored, Drained,
+                 Alive, Report, Listening, Peer, Joined, Sealed, SessionFailed>;
 
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
 [[nodiscard]] Result<Message> parse(std::span<const std::byte> bytes);

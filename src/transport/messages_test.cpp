@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/parcel.hpp"
+#include "transport/filled_block.hpp"
 #include "transport/test_messages.hpp"
 
 namespace weir::transport {
@@ -85,49 +85,49 @@ TEST(Messages, HaveAListOfAtMost2To20Items) {
   EXPECT_FALSE(parse(encode(granted)).ok());
 }
 
-class Parcels : public testing::Test {
+class FilledBlocks : public testing::Test {
  protected:
   static constexpr std::size_t size = 200;
   std::vector<std::byte> block_ = std::vector<std::byte>(size);
   std::vector<std::byte> data_ = std::vector<std::byte>(300, std::byte{7});
 
-  std::int64_t add(ParcelWriter& parcel, std::uint64_t file, std::int64_t offset,
-                   std::int64_t bytes, std::int64_t skipped = 0) {
+  std::int64_t add(BlockWriter& filled, std::uint64_t file, std::int64_t offset, std::int64_t bytes,
+                   std::int64_t skipped = 0) {
     const storage::Slice slice{data_.data(), bytes};
-    return parcel.add(file, offset, {&slice, 1}, skipped);
+    return filled.add(file, offset, {&slice, 1}, skipped);
   }
 };
 
-TEST_F(Parcels, HoldExtentsThatFollowEachOtherAsOne) {
-  ParcelWriter parcel(block_);
-  EXPECT_EQ(add(parcel, 1, 100, 10), 10);
-  EXPECT_EQ(add(parcel, 1, 110, 5), 5);
-  EXPECT_EQ(add(parcel, 2, 115, 5), 5);
-  const auto extents = extents_of(block_, parcel.extents());
+TEST_F(FilledBlocks, HoldExtentsThatFollowEachOtherAsOne) {
+  BlockWriter filled(block_);
+  EXPECT_EQ(add(filled, 1, 100, 10), 10);
+  EXPECT_EQ(add(filled, 1, 110, 5), 5);
+  EXPECT_EQ(add(filled, 2, 115, 5), 5);
+  const auto extents = extents_of(block_, filled.extents());
   ASSERT_TRUE(extents.ok());
   ASSERT_EQ(extents.value().size(), 2U);
   EXPECT_EQ(extents.value()[0].bytes, 15);
   EXPECT_EQ(extents.value()[1].file, 2U);
 }
 
-TEST_F(Parcels, TakeAsMuchAsHasRoom) {
-  ParcelWriter parcel(block_);
-  EXPECT_EQ(add(parcel, 1, 0, 300), 176);  // 200 bytes without one extent
-  EXPECT_EQ(add(parcel, 1, 0, 300, 176), 0);
+TEST_F(FilledBlocks, TakeAsMuchAsHasRoom) {
+  BlockWriter filled(block_);
+  EXPECT_EQ(add(filled, 1, 0, 300), 176);  // 200 bytes without one extent
+  EXPECT_EQ(add(filled, 1, 0, 300, 176), 0);
   EXPECT_EQ(extents_of(block_, 1).value().front().bytes, 176);
 }
 
-TEST_F(Parcels, TakeNothingWhereAnExtentHasNoRoom) {
-  ParcelWriter parcel(block_);
-  EXPECT_EQ(add(parcel, 1, 0, 152), 152);  // 24 bytes are left: room for an extent without bytes
-  EXPECT_EQ(add(parcel, 1, 1000, 1), 0);
-  EXPECT_EQ(add(parcel, 1, 152, 1), 1);  // continues the extent
+TEST_F(FilledBlocks, TakeNothingWhereAnExtentHasNoRoom) {
+  BlockWriter filled(block_);
+  EXPECT_EQ(add(filled, 1, 0, 152), 152);  // 24 bytes are left: room for an extent without bytes
+  EXPECT_EQ(add(filled, 1, 1000, 1), 0);
+  EXPECT_EQ(add(filled, 1, 152, 1), 1);  // continues the extent
   EXPECT_EQ(extents_of(block_, 1).value().front().bytes, 153);
 }
 
-TEST_F(Parcels, ImpossibleExtentsAreRefused) {
-  ParcelWriter parcel(block_);
-  EXPECT_EQ(add(parcel, 1, 0, 176), 176);
+TEST_F(FilledBlocks, ImpossibleExtentsAreRefused) {
+  BlockWriter filled(block_);
+  EXPECT_EQ(add(filled, 1, 0, 176), 176);
   EXPECT_TRUE(extents_of(block_, 1).ok());
   EXPECT_FALSE(extents_of(block_, 0).ok());
   EXPECT_FALSE(extents_of(block_, -1).ok());

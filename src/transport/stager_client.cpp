@@ -434,33 +434,33 @@ Result<std::uint64_t> StagerClient::name_file(const std::string& path,
 
 Status StagerClient::forget_file(std::uint64_t file) {
   // The block that is being filled may have bytes for the file.
-  if (Status sent = send_parcel(); !sent.ok()) return sent;
+  if (Status sent = send_filled_block(); !sent.ok()) return sent;
   return send(ForgetFile{file});
 }
 
-Status StagerClient::send_parcel() {
+Status StagerClient::send_filled_block() {
   if (!block_) return lost_;
   const std::int64_t block = *block_;
   block_.reset();
-  if (parcel_.extents() == 0) {
+  if (filled_block_.extents() == 0) {
     blocks_.push_back(block);
     return lost_;
   }
   heard_ns_ = monotonic_ns();
-  if (Status brought = carrier_->bring(block, parcel_); !brought.ok()) {
+  if (Status brought = carrier_->bring(block, filled_block_); !brought.ok()) {
     return lose(brought.error());
   }
   ++filled_;
-  const Parcel parcel{block, parcel_.extents()};
+  const FilledBlock filled{block, filled_block_.extents()};
   // Each message that is sent alone wakes the stager.
   const bool is_kept = !is_remote() && socket_.unsent_frames() < most_kept_messages;
-  return is_kept ? send_later(parcel) : send(parcel);
+  return is_kept ? send_later(filled) : send(filled);
 }
 
 // Gets a block for up to `bytes` more bytes. Everything that is full has been sent before this rank
 // waits: the stager can make room only from blocks that it owns.
 Status StagerClient::begin_block(std::int64_t bytes) {
-  if (Status sent = send_parcel(); !sent.ok()) return sent;
+  if (Status sent = send_filled_block(); !sent.ok()) return sent;
   if (blocks_.empty()) {
     const std::int64_t wanted =
         std::max({bytes / welcome_.block_bytes + 1, usual_ - filled_, filled_});
@@ -477,7 +477,7 @@ Status StagerClient::begin_block(std::int64_t bytes) {
   }
   block_ = blocks_.back();
   blocks_.pop_back();
-  parcel_ = ParcelWriter(carrier_->begin(*block_));
+  filled_block_ = BlockWriter(carrier_->begin(*block_));
   return {};
 }
 
@@ -485,7 +485,7 @@ Status StagerClient::write(std::uint64_t file, std::int64_t offset,
                            std::span<const storage::Slice> slices) {
   const std::int64_t bytes = storage::bytes_of(slices);
   for (std::int64_t done = 0; done < bytes;) {
-    const std::int64_t taken = block_ ? parcel_.add(file, offset, slices, done) : 0;
+    const std::int64_t taken = block_ ? filled_block_.add(file, offset, slices, done) : 0;
     done += taken;
     if (taken > 0) continue;
     if (Status begun = begin_block(bytes - done); !begun.ok()) return begun;
@@ -496,7 +496,7 @@ Status StagerClient::write(std::uint64_t file, std::int64_t offset,
 
 Status StagerClient::hand_over() {
   if (handed_over_) return lost_;
-  if (Status sent = send_parcel(); !sent.ok()) return sent;
+  if (Status sent = send_filled_block(); !sent.ok()) return sent;
   blocks_.clear();
   usual_ = std::exchange(filled_, 0);
   if (Status asked = send(Flush{}); !asked.ok()) return asked;

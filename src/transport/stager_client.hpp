@@ -25,8 +25,8 @@
 #include "system/frame_socket.hpp"
 #include "transport/authenticator.hpp"
 #include "transport/carrier.hpp"
+#include "transport/filled_block.hpp"
 #include "transport/messages.hpp"
-#include "transport/parcel.hpp"
 #include "transport/rendezvous.hpp"
 
 namespace weir::transport {
@@ -133,7 +133,7 @@ class StagerClient {
   Status look(int milliseconds);
   Status sort(Message message);
   [[nodiscard]] Status begin_block(std::int64_t bytes);
-  Status send_parcel();
+  Status send_filled_block();
   Status lose(Error error);
 
   storage::FrameSocket socket_;
@@ -145,7 +145,7 @@ class StagerClient {
   std::uint64_t files_ = 0;            // numbers given so far
   std::vector<std::int64_t> blocks_;   // granted and not used yet
   std::optional<std::int64_t> block_;  // that is being filled
-  ParcelWriter parcel_;
+  BlockWriter filled_block_;
   std::int64_t filled_ = 0;  // blocks, since the last hand_over()
   std::int64_t usual_ = 0;   // blocks that were filled before the last hand_over()
   bool handed_over_ = true;  // nothing was sent since the last hand_over()

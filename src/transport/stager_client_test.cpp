@@ -44,9 +44,10 @@ class GrantingStager {
   void wait() {
     if (thread_.joinable()) thread_.join();
   }
-  // What came, once the rank has left: blocks that were asked for, and parcels before each Flush.
+  // What came, once the rank has left: blocks that were asked for, and filled blocks before each
+  // Flush.
   [[nodiscard]] const std::vector<std::vector<std::int64_t>>& asked() const { return asked_; }
-  [[nodiscard]] const std::vector<std::int64_t>& parcels() const { return parcels_; }
+  [[nodiscard]] const std::vector<std::int64_t>& filled_blocks() const { return filled_blocks_; }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
 
  private:
@@ -83,15 +84,15 @@ class GrantingStager {
     }
     EXPECT_TRUE(rank.send(encode(granted)).ok());
   }
-  void take(storage::FrameSocket& /*rank*/, const Parcel& message) {
+  void take(storage::FrameSocket& /*rank*/, const FilledBlock& message) {
     EXPECT_TRUE(is_named_) << "the file's name comes first";
-    ++parcels_.back();
+    ++filled_blocks_.back();
     const std::span block(memory_.value().data() + message.block * small_block_bytes,
                           small_block_bytes);
     const auto extents = extents_of(block, message.extents);
     ASSERT_TRUE(extents.ok()) << extents.error().text();
     std::size_t at = 0;
-    for (const ParcelExtent& one : extents.value()) {
+    for (const BlockExtent& one : extents.value()) {
       for (std::int64_t i = 0; i < one.bytes; ++i) {
         if (block[at++] != byte_at(one.offset + i)) ADD_FAILURE() << "at " << one.offset + i;
       }
@@ -101,7 +102,7 @@ class GrantingStager {
   void take(storage::FrameSocket& rank, const Flush& /*message*/) {
     EXPECT_TRUE(rank.send(encode(Flushed{})).ok());
     asked_.emplace_back();
-    parcels_.push_back(0);
+    filled_blocks_.push_back(0);
   }
   void take(storage::FrameSocket& /*rank*/, const NameFile& /*message*/) { is_named_ = true; }
   template <typename Other>
@@ -114,7 +115,7 @@ class GrantingStager {
   std::int64_t granted_ = 0;
   bool is_named_ = false;
   std::vector<std::vector<std::int64_t>> asked_ = {{}};
-  std::vector<std::int64_t> parcels_ = {0};
+  std::vector<std::int64_t> filled_blocks_ = {0};
   std::int64_t bytes_ = 0;
   std::thread thread_;
 };
@@ -159,9 +160,9 @@ TEST_P(StagerClients, AskForTheBlocksOfTheRequestBefore) {
   }
   stager.wait();
   EXPECT_EQ(stager.asked(), GetParam().asked);
-  std::vector<std::int64_t> parcels = GetParam().counts;
-  parcels.push_back(0);
-  EXPECT_EQ(stager.parcels(), parcels);
+  std::vector<std::int64_t> filled_blocks = GetParam().counts;
+  filled_blocks.push_back(0);
+  EXPECT_EQ(stager.filled_blocks(), filled_blocks);
   EXPECT_EQ(stager.bytes(), filled * filled_bytes);
 }
 

@@ -38,7 +38,7 @@ inline std::vector<Message> test_messages() {
           Reserve{16},
           BlockBytes{.block = 3, .at_end = true, .bytes = {std::byte{1}, std::byte{2}}},
           Attach{.address = {std::byte{3}, std::byte{4}}},
-          Parcel{3, 4},
+          FilledBlock{3, 4},
           Flush{},
           LockFile{"/a"},
           TakeLock{"/a"},

@@ -105,19 +105,19 @@ TEST_F(Ucx, BringsWhatIsInABlock) {
   // Extents of a byte, whose table is longer than a piece, and an extent that fills the block.
   for (const std::int64_t longest : {std::int64_t{1}, ucx_block_bytes - extent_bytes}) {
     begin_ = end_ = 0;
-    ParcelWriter parcel(carrier->begin(5));
+    BlockWriter filled(carrier->begin(5));
     std::vector<std::byte> data(static_cast<std::size_t>(longest));
     for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 31 % 251);
     const storage::Slice slice{data.data(), longest};
     std::int64_t offset = 0;
-    while (parcel.add(1, offset, {&slice, 1}, 0) > 0) offset += longest + 1;
-    ASSERT_GT(parcel.extents(), 0);
-    const Status brought = carrier->bring(5, parcel);
+    while (filled.add(1, offset, {&slice, 1}, 0) > 0) offset += longest + 1;
+    ASSERT_GT(filled.extents(), 0);
+    const Status brought = carrier->bring(5, filled);
     ASSERT_TRUE(brought.ok()) << brought.error().text();
-    EXPECT_EQ(begin_, std::ssize(parcel.data()));
-    EXPECT_EQ(end_, std::ssize(parcel.table()));
-    EXPECT_TRUE(std::equal(parcel.data().begin(), parcel.data().end(), arrived_.begin()));
-    EXPECT_TRUE(std::equal(parcel.table().begin(), parcel.table().end(), arrived_.end() - end_));
+    EXPECT_EQ(begin_, std::ssize(filled.data()));
+    EXPECT_EQ(end_, std::ssize(filled.table()));
+    EXPECT_TRUE(std::equal(filled.data().begin(), filled.data().end(), arrived_.begin()));
+    EXPECT_TRUE(std::equal(filled.table().begin(), filled.table().end(), arrived_.end() - end_));
   }
 }
 

@@ -39,7 +39,8 @@ struct Reader {
 // The readers of what a stager is sent (stager_readers.cpp).
 std::optional<std::string> read_message(std::span<const std::byte> bytes,
                                         const std::string& folder);
-std::optional<std::string> read_parcel(std::span<const std::byte> bytes, const std::string& folder);
+std::optional<std::string> read_filled_block(std::span<const std::byte> bytes,
+                                             const std::string& folder);
 std::optional<std::string> read_journal(std::span<const std::byte> bytes,
                                         const std::string& folder);
 std::optional<std::string> read_conversation(std::span<const std::byte> bytes,

@@ -24,7 +24,7 @@ std::vector<Bytes> conversation_seeds(const std::string& folder);
 std::vector<Bytes> hdf5_seeds(const std::string& folder);
 std::vector<Bytes> journal_seeds(const std::string& folder);
 std::vector<Bytes> message_seeds(const std::string& folder);
-std::vector<Bytes> parcel_seeds(const std::string& folder);
+std::vector<Bytes> filled_block_seeds(const std::string& folder);
 std::vector<Bytes> raw_file_seeds(const std::string& folder);
 std::vector<Bytes> record_seeds(const std::string& folder);
 std::vector<Bytes> texts_seeds(const std::string& folder);

@@ -1,5 +1,5 @@
-// What a stager is sent: messages, parcels, and whole conversations with several ranks and another
-// stager, in which everything comes in any order and jobs end in any way.
+// What a stager is sent: messages, filled blocks, and whole conversations with several ranks and
+// another stager, in which everything comes in any order and jobs end in any way.
 #include <fmt/format.h>
 
 #include <array>
@@ -23,8 +23,8 @@
 #include "stager/stager.hpp"
 #include "system/file.hpp"
 #include "transport/authenticator.hpp"
+#include "transport/filled_block.hpp"
 #include "transport/messages.hpp"
-#include "transport/parcel.hpp"
 #include "transport/proof.hpp"
 #include "transport/test_messages.hpp"
 
@@ -134,9 +134,9 @@ class Conversation {
     }
     stager::Received received{.client = numbers_.at(connection),
                               .message = std::move(message).value()};
-    if (const auto* const parcel = std::get_if<transport::Parcel>(&received.message)) {
-      const auto file = static_cast<std::uint64_t>(parcel->extents);
-      received.extents = std::vector<transport::ParcelExtent>{{file, parcel->block, 1}};
+    if (const auto* const filled = std::get_if<transport::FilledBlock>(&received.message)) {
+      const auto file = static_cast<std::uint64_t>(filled->extents);
+      received.extents = std::vector<transport::BlockExtent>{{file, filled->block, 1}};
     }
     const auto* const bytes_of_block = std::get_if<transport::BlockBytes>(&received.message);
     if (bytes_of_block != nullptr) brought_ = std::ssize(bytes_of_block->bytes);
@@ -282,13 +282,13 @@ Complaint read_message(Input bytes, const std::string& /*folder*/) {
 }
 
 // The first byte is the number of extents, and the others are the block.
-Complaint read_parcel(Input bytes, const std::string& /*folder*/) {
+Complaint read_filled_block(Input bytes, const std::string& /*folder*/) {
   if (bytes.empty()) return std::nullopt;
   const Input block = bytes.subspan(1);
   const auto extents = transport::extents_of(block, std::to_integer<std::int64_t>(bytes[0]) - 1);
   if (!extents) return std::nullopt;
   std::int64_t in_block = 0;
-  for (const transport::ParcelExtent& one : extents.value()) {
+  for (const transport::BlockExtent& one : extents.value()) {
     if (one.bytes < 1 || one.offset < 0) return "an extent without bytes, or before the file";
     if (one.offset > std::numeric_limits<std::int64_t>::max() - one.bytes) {
       return fmt::format("an extent ends behind offset 2^63: {} + {}", one.offset, one.bytes);
@@ -339,10 +339,10 @@ std::vector<Bytes> message_seeds(const std::string& /*folder*/) {
   return seeds;
 }
 
-std::vector<Bytes> parcel_seeds(const std::string& /*folder*/) {
+std::vector<Bytes> filled_block_seeds(const std::string& /*folder*/) {
   Bytes data(100, std::byte{7});
   Bytes seed(1 + 256);
-  transport::ParcelWriter writer(std::span<std::byte>(seed).subspan(1));
+  transport::BlockWriter writer(std::span<std::byte>(seed).subspan(1));
   for (const std::int64_t offset : {0, 300, 1000}) {
     (void)writer.add(1, offset, std::array{storage::Slice{data.data(), 50}}, 0);
   }
@@ -364,10 +364,10 @@ std::vector<Bytes> journal_seeds(const std::string& /*folder*/) {
                                                  .known = storage::KnownFile{"f", {1, 2, 3}}}));
   }
   Bytes block(50 + 24);
-  transport::ParcelWriter writer(block);
+  transport::BlockWriter writer(block);
   Bytes data(50, std::byte{7});
   (void)writer.add(1, 300, std::array{storage::Slice{data.data(), 50}}, 0);
-  record(transport::encode(transport::Parcel{std::ssize(block), writer.extents()}));
+  record(transport::encode(transport::FilledBlock{std::ssize(block), writer.extents()}));
   record(block);
   record(transport::encode(transport::CommitStep{.path = "f", .update = {}}));
   record(transport::encode(transport::CommitStep{.path = "f", .update = {}}));
@@ -395,8 +395,8 @@ std::vector<Bytes> conversation_seeds(const std::string& /*folder*/) {
     sends(connection, transport::Reserve{1});
   }
   for (std::int64_t block = 0; block < 2; ++block) {
-    sends(0, transport::Parcel{block, 1});
-    sends(1, transport::Parcel{block, 1});
+    sends(0, transport::FilledBlock{block, 1});
+    sends(1, transport::FilledBlock{block, 1});
     sends(0, transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
   }
   sends(2, transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
@@ -425,7 +425,7 @@ std::vector<Bytes> conversation_seeds(const std::string& /*folder*/) {
   sends(remote, transport::Reserve{1});
   sends(remote, transport::BlockBytes{0, false, Bytes(1)});
   sends(remote, transport::BlockBytes{0, true, Bytes(24)});
-  sends(remote, transport::Parcel{0, 1});
+  sends(remote, transport::FilledBlock{0, 1});
   sends(remote, transport::Attach{Bytes(8)});
   sends(remote, transport::Reserve{1});
   for (const auto& [at_end, size] : {std::pair(0, 1), std::pair(1, 24)}) {
@@ -433,7 +433,7 @@ std::vector<Bytes> conversation_seeds(const std::string& /*folder*/) {
     for (const int number : {0, at_end, 0, 25, size})
       seed.push_back(static_cast<std::byte>(number));
   }
-  sends(remote, transport::Parcel{0, 1});
+  sends(remote, transport::FilledBlock{0, 1});
   sends(remote, transport::CommitStep{.path = "f", .update = {}});
   sends(remote, transport::Drain{});
   happens(Happening::job_ends);

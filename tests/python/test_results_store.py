@@ -20,7 +20,7 @@ from weir.results.changes import changes_of
 from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.folder import load_run, write_run
-from weir.results.sealing import write_sealed
+from weir.results.run_digest import write_with_digest
 
 Said = Callable[..., tuple[str, str]]
 WEIR = (sys.executable, "-m", "weir.cli")
@@ -109,7 +109,7 @@ def test_a_changed_run_with_new_hashes_of_its_own_is_found_too(runs: Path, tmp_p
     store = tmp_path / "store"
     entry = stores.add(store, runs / "monday").entry
     run = load_run(runs / "monday")
-    write_sealed(runs / "monday", run.model_copy(update={"label": "better"}))
+    write_with_digest(runs / "monday", run.model_copy(update={"label": "better"}))
     assert changes_of(runs / "monday", load_run(runs / "monday"), whole=True) == []
     changed = [*stores.changes_since(store, entry)]
     assert [Path(line.split()[0]).name for line in changed] == ["run.json", "SHA256SUMS"]

@@ -190,14 +190,17 @@ std::vector<std::byte> tree_elements(const FileArray& array, const Options& opti
 }
 
 FlashContent::FlashContent(const Options& options, std::int64_t ranks)
-    : options_(options), deal_(options.blocks, ranks, options.block_seed) {
+    : options_(options), distribution_(options.blocks, ranks, options.block_seed) {
   for (const Stream stream : all_streams) {
     if (files_of(stream, options_) > 0) streams_.push_back(stream);
   }
 }
 
 Owner FlashContent::owner(std::int64_t rank, bool netcdf) const {
-  return {.rank = rank, .share = deal_.share(rank), .blocks = deal_.blocks(), .netcdf = netcdf};
+  return {.rank = rank,
+          .share = distribution_.share(rank),
+          .blocks = distribution_.blocks(),
+          .netcdf = netcdf};
 }
 
 std::vector<output::Kind> FlashContent::kinds() const {
@@ -221,14 +224,14 @@ std::vector<FileArray> FlashContent::arrays(const output::Form& form, std::int64
 }
 
 void FlashContent::prepare(std::int64_t rank) {
-  const BlockShare share = deal_.share(rank);
-  records_ = Tree(deal_.blocks()).records(share.first, share.count);
+  const BlockShare share = distribution_.share(rank);
+  records_ = Tree(distribution_.blocks()).records(share.first, share.count);
 }
 
 // Each kind of file has elements about the tree, in HDF5 and in NetCDF.
 std::int64_t FlashContent::memory_bytes() const {
-  return Tree::memory_bytes(deal_.blocks()) +
-         5 * deal_.most() * static_cast<std::int64_t>(sizeof(BlockRecord));
+  return Tree::memory_bytes(distribution_.blocks()) +
+         5 * distribution_.most() * static_cast<std::int64_t>(sizeof(BlockRecord));
 }
 
 std::vector<std::byte> FlashContent::elements(const output::Form& form, const FileArray& array,
@@ -237,15 +240,15 @@ std::vector<std::byte> FlashContent::elements(const output::Form& form, const Fi
 }
 
 nlohmann::ordered_json FlashContent::facts() const {
-  return {{"blocks", deal_.blocks()},
-          {"least_blocks_per_rank", deal_.least()},
-          {"most_blocks_per_rank", deal_.most()}};
+  return {{"blocks", distribution_.blocks()},
+          {"least_blocks_per_rank", distribution_.least()},
+          {"most_blocks_per_rank", distribution_.most()}};
 }
 
 std::string FlashContent::headline() const {
-  std::string text =
-      fmt::format("{} blocks of {}x{}x{} cells, {} to {} per rank", deal_.blocks(), options_.nxb,
-                  options_.nyb, options_.nzb, deal_.least(), deal_.most());
+  std::string text = fmt::format("{} blocks of {}x{}x{} cells, {} to {} per rank",
+                                 distribution_.blocks(), options_.nxb, options_.nyb, options_.nzb,
+                                 distribution_.least(), distribution_.most());
   constexpr double mebibyte = 1048576;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     text +=

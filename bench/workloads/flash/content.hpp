@@ -61,7 +61,7 @@ class FlashContent final : public output::Content {
  public:
   FlashContent(const Options& options, std::int64_t ranks);
 
-  [[nodiscard]] const Deal& deal() const { return deal_; }
+  [[nodiscard]] const BlockDistribution& distribution() const { return distribution_; }
 
   [[nodiscard]] std::vector<output::Kind> kinds() const override;
   [[nodiscard]] std::int64_t variables() const override { return options_.variables; }
@@ -69,7 +69,7 @@ class FlashContent final : public output::Content {
                                       const Interface& api) const override;
   [[nodiscard]] std::vector<FileArray> arrays(const output::Form& form,
                                               std::int64_t rank) const override;
-  [[nodiscard]] std::int64_t fullest_rank() const override { return deal_.fullest_rank(); }
+  [[nodiscard]] std::int64_t fullest_rank() const override { return distribution_.fullest_rank(); }
   // Makes the tree.
   void prepare(std::int64_t rank) override;
   [[nodiscard]] std::int64_t memory_bytes() const override;
@@ -82,7 +82,7 @@ class FlashContent final : public output::Content {
   [[nodiscard]] Owner owner(std::int64_t rank, bool netcdf) const;
 
   Options options_;
-  Deal deal_;
+  BlockDistribution distribution_;
   std::vector<Stream> streams_;       // those of which there are files
   std::vector<BlockRecord> records_;  // of the rank's blocks
 };

@@ -98,12 +98,12 @@ Status check_combination(const Options& options, std::int64_t ranks,
     return refuse(fmt::format("--plot-variables: {} is beyond the {} variables (--variables)",
                               number, options.variables));
   }
-  const Deal deal(options.blocks, ranks, options.block_seed);
-  if (deal.blocks() > most_blocks) {
+  const BlockDistribution distribution(options.blocks, ranks, options.block_seed);
+  if (distribution.blocks() > most_blocks) {
     return refuse(fmt::format("--blocks: {} blocks on {} ranks; at most {} are allowed",
-                              deal.blocks(), ranks, most_blocks));
+                              distribution.blocks(), ranks, most_blocks));
   }
-  return output::check_count("flash", "blocks", deal.most() * options.cells(), variants);
+  return output::check_count("flash", "blocks", distribution.most() * options.cells(), variants);
 }
 
 }  // namespace weir::bench::flash

@@ -178,7 +178,7 @@ std::int64_t Tree::memory_bytes(std::int64_t blocks) {
   return blocks * (static_cast<std::int64_t>(sizeof(Node)) + elsewhere);
 }
 
-Deal::Deal(double average, std::int64_t ranks, std::uint64_t seed)
+BlockDistribution::BlockDistribution(double average, std::int64_t ranks, std::uint64_t seed)
     : ranks_(ranks),
       blocks_(static_cast<std::int64_t>(std::llround(average * static_cast<double>(ranks)))) {
   std::vector<std::pair<std::uint64_t, std::int64_t>> drawn;
@@ -194,13 +194,13 @@ Deal::Deal(double average, std::int64_t ranks, std::uint64_t seed)
   std::sort(richer_.begin(), richer_.end());
 }
 
-BlockShare Deal::share(std::int64_t rank) const {
+BlockShare BlockDistribution::share(std::int64_t rank) const {
   const auto own = std::lower_bound(richer_.begin(), richer_.end(), rank);
   const bool is_richer = own != richer_.end() && *own == rank;
   return {rank * least() + (own - richer_.begin()), least() + (is_richer ? 1 : 0)};
 }
 
-std::int64_t Deal::rank_of(std::int64_t block) const {
+std::int64_t BlockDistribution::rank_of(std::int64_t block) const {
   // A rank's first block is at least its number times the least.
   std::int64_t low = block / most();
   std::int64_t high = std::min(ranks_ - 1, block / least());

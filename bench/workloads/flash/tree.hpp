@@ -82,10 +82,10 @@ struct BlockShare {
 
 // Deals blocks to ranks: each has the average, rounded down or up, so that their sum is the average
 // times the ranks, rounded. The seed decides which ranks have one block more.
-class Deal {
+class BlockDistribution {
  public:
   // `average` is at least 1.
-  Deal(double average, std::int64_t ranks, std::uint64_t seed);
+  BlockDistribution(double average, std::int64_t ranks, std::uint64_t seed);
 
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
   [[nodiscard]] std::int64_t least() const { return blocks_ / ranks_; }

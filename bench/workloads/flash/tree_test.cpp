@@ -90,30 +90,30 @@ TEST(Tree, TheShellIsRefinedMost) {
   }
 }
 
-TEST(Deal, SharesFollowOneAnotherAndHaveTheAverage) {
+TEST(BlockDistribution, SharesFollowOneAnotherAndHaveTheAverage) {
   for (const std::int64_t ranks : {1, 4, 5, 64}) {
-    const Deal deal(9.6, ranks, 1);
+    const BlockDistribution distribution(9.6, ranks, 1);
     std::int64_t next = 0;
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
-      const BlockShare share = deal.share(rank);
+      const BlockShare share = distribution.share(rank);
       EXPECT_EQ(share.first, next);
       EXPECT_TRUE(share.count == 9 || share.count == 10);
       for (std::int64_t block = share.first; block < share.first + share.count; ++block) {
-        EXPECT_EQ(deal.rank_of(block), rank);
+        EXPECT_EQ(distribution.rank_of(block), rank);
       }
       next += share.count;
     }
-    EXPECT_EQ(next, deal.blocks());
-    EXPECT_EQ(deal.blocks(), std::llround(9.6 * static_cast<double>(ranks)));
+    EXPECT_EQ(next, distribution.blocks());
+    EXPECT_EQ(distribution.blocks(), std::llround(9.6 * static_cast<double>(ranks)));
   }
 }
 
-TEST(Deal, TheSeedDecidesWhoHasMore) {
+TEST(BlockDistribution, TheSeedDecidesWhoHasMore) {
   const auto shares = [](std::uint64_t seed) {
-    const Deal deal(2.5, 64, seed);
+    const BlockDistribution distribution(2.5, 64, seed);
     std::vector<std::int64_t> counts(64);
     std::int64_t rank = 0;
-    for (std::int64_t& count : counts) count = deal.share(rank++).count;
+    for (std::int64_t& count : counts) count = distribution.share(rank++).count;
     return counts;
   };
   EXPECT_EQ(shares(1), shares(1));

@@ -17,7 +17,7 @@ from weir.results.folder import RUN_FILE
 from weir.results.imported_records import Imported, ImportedOperations
 from weir.results.schema import Failure, Parameter, Plan, Run, Verification
 from weir.results.schema import Rate as StoredRate
-from weir.results.sealing import write_sealed
+from weir.results.run_digest import write_with_digest
 
 ZONE_UNKNOWN = "The output names its start without a time zone; it is stored as if it were UTC."
 START_UNKNOWN = "The output does not name its start; it is the time at which the file was changed."
@@ -55,7 +55,7 @@ def write(read: ReadFile, root: Path, label: str = "") -> Written:
             for number, (place, one) in enumerate(zip(places, read.recordings, strict=True), 1):
                 (unfinished / place).mkdir(exist_ok=True)
                 run = run_of(read, one, number, _label(label, one, single))
-                write_sealed(unfinished / place, run)
+                write_with_digest(unfinished / place, run)
             unfinished.rename(folder)
             return Written([folder / place for place in places], True)
     except OSError as error:

@@ -28,7 +28,7 @@ from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE, read_text
 from weir.results.recomputed import contradictions
 from weir.results.schema import Run
-from weir.results.sealing import hashes_of_parts, is_as_written
+from weir.results.run_digest import hashes_of_parts, is_as_written
 
 AFTER = "after the run was finalized"
 

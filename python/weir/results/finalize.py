@@ -28,7 +28,7 @@ from weir.results.expectations import Expectation, Verdict
 from weir.results.folder import find_run_folders, load_run, write_run
 from weir.results.purpose import Purpose
 from weir.results.schema import Anomaly, Failure, Run
-from weir.results.sealing import write_sealed
+from weir.results.run_digest import write_with_digest
 
 LOST_RANK = "lost_rank"
 """Cause that ``weir-bench`` records if a process of the job is gone."""
@@ -132,7 +132,7 @@ def _finalize_folder(
     finalized = run.model_copy(update=update)
     if finalized == before and (folder / SUMS_FILE).is_file():
         return finalized
-    return write_sealed(folder, finalized)
+    return write_with_digest(folder, finalized)
 
 
 def mark_unfinished_as_failed(path: Path, cause: str) -> list[Path]:

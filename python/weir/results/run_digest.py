@@ -22,7 +22,7 @@ BEFORE_DIGEST = f'\n "{DIGEST_FIELD}": '
 """Separates the last field in the text of ``run.json``; no value contains a line break."""
 
 
-def write_sealed(folder: Path, run: Run) -> Run:
+def write_with_digest(folder: Path, run: Run) -> Run:
     """Writes ``run.json`` with its digest, and ``SHA256SUMS``; returns the run with the digest."""
     files = {
         name: FileDigest(sha256=sum_of(folder / name), ends_sha256=sum_of_ends(folder / name))
@@ -35,12 +35,12 @@ def write_sealed(folder: Path, run: Run) -> Run:
         parts=hashes_of_parts(json.loads(run.model_dump_json())),
         files=files,
     )
-    sealed = run.model_copy(update={DIGEST_FIELD: digest})
+    digested = run.model_copy(update={DIGEST_FIELD: digest})
     # After an interruption here no hash contradicts the new file.
     (folder / SUMS_FILE).unlink(missing_ok=True)
-    write_run(folder, sealed)
+    write_run(folder, digested)
     write_sums(folder, {name: one.sha256 for name, one in files.items()})
-    return sealed
+    return digested
 
 
 def is_as_written(text: str, digest: Digest) -> bool:

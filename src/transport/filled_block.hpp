@@ -1,4 +1,5 @@
-// A block of a stager's memory as a parcel: bytes, and the extents of files to which they belong.
+// A block of a stager's memory that a rank has filled: bytes, and the extents of files to which
+// they belong.
 //
 // clang-format off
 //     block     bytes of extent 0 | bytes of extent 1 | …   free   … | extent 1 | extent 0
@@ -22,16 +23,16 @@ namespace weir::transport {
 // Bytes that an extent takes at the end of a block.
 inline constexpr std::int64_t extent_bytes = 24;
 
-struct ParcelExtent {
+struct BlockExtent {
   std::uint64_t file = 0;
   std::int64_t offset = 0;
   std::int64_t bytes = 0;
 };
 
-class ParcelWriter {
+class BlockWriter {
  public:
-  ParcelWriter() = default;  // an empty block of no size
-  explicit ParcelWriter(std::span<std::byte> block) : block_(block) {}
+  BlockWriter() = default;  // an empty block of no size
+  explicit BlockWriter(std::span<std::byte> block) : block_(block) {}
 
   // Copies as many bytes of the slices as have room, from `skipped` bytes behind their beginning
   // on, and returns how many. An extent that continues the previous one lengthens it.
@@ -48,16 +49,17 @@ class ParcelWriter {
 
  private:
   [[nodiscard]] std::int64_t room() const;
-  void put(const ParcelExtent& extent) const;
+  void put(const BlockExtent& extent) const;
 
   std::span<std::byte> block_;
   std::int64_t bytes_ = 0;
   std::int64_t extents_ = 0;
-  ParcelExtent last_;
+  BlockExtent last_;
 };
 
-// Returns the extents of a parcel. Fails if they are impossible: then nothing of it may be used.
-[[nodiscard]] Result<std::vector<ParcelExtent>> extents_of(std::span<const std::byte> block,
-                                                           std::int64_t extents);
+// Returns the extents of a filled block. Fails if they are impossible: then nothing of it may be
+// used.
+[[nodiscard]] Result<std::vector<BlockExtent>> extents_of(std::span<const std::byte> block,
+                                                          std::int64_t extents);
 
 }  // namespace weir::transport

@@ -1,4 +1,4 @@
-#include "transport/parcel.hpp"
+#include "transport/filled_block.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -15,19 +15,19 @@ std::size_t place_of(std::span<const std::byte> block, std::int64_t extent) {
 
 }  // namespace
 
-std::int64_t ParcelWriter::room() const {
+std::int64_t BlockWriter::room() const {
   return static_cast<std::int64_t>(block_.size()) - bytes_ - extents_ * extent_bytes;
 }
 
-void ParcelWriter::put(const ParcelExtent& extent) const {
+void BlockWriter::put(const BlockExtent& extent) const {
   const std::size_t at = place_of(block_, extents_ - 1);
   storage::put_number(block_, at, extent.file);
   storage::put_number(block_, at + 8, extent.offset);
   storage::put_number(block_, at + 16, extent.bytes);
 }
 
-std::int64_t ParcelWriter::add(std::uint64_t file, std::int64_t offset,
-                               std::span<const storage::Slice> slices, std::int64_t skipped) {
+std::int64_t BlockWriter::add(std::uint64_t file, std::int64_t offset,
+                              std::span<const storage::Slice> slices, std::int64_t skipped) {
   offset += skipped;
   const bool continues = extents_ > 0 && last_.file == file && last_.offset + last_.bytes == offset;
   const std::int64_t most = continues ? room() : room() - extent_bytes;
@@ -53,18 +53,18 @@ std::int64_t ParcelWriter::add(std::uint64_t file, std::int64_t offset,
   return taken;
 }
 
-Result<std::vector<ParcelExtent>> extents_of(std::span<const std::byte> block,
-                                             std::int64_t extents) {
+Result<std::vector<BlockExtent>> extents_of(std::span<const std::byte> block,
+                                            std::int64_t extents) {
   const auto impossible = [] {
-    return Error(ErrorCode::corrupt, "a parcel of the program has impossible extents");
+    return Error(ErrorCode::corrupt, "a filled block of the program has impossible extents");
   };
   const auto size = static_cast<std::int64_t>(block.size());
   if (extents < 1 || extents > size / extent_bytes) return impossible();
   std::int64_t room = size - extents * extent_bytes;
-  std::vector<ParcelExtent> all(static_cast<std::size_t>(extents));
+  std::vector<BlockExtent> all(static_cast<std::size_t>(extents));
   for (std::int64_t i = 0; i < extents; ++i) {
     const std::size_t at = place_of(block, i);
-    ParcelExtent& one = all[static_cast<std::size_t>(i)];
+    BlockExtent& one = all[static_cast<std::size_t>(i)];
     one = {storage::number_at<std::uint64_t>(block, at),
            storage::number_at<std::int64_t>(block, at + 8),
            storage::number_at<std::int64_t>(block, at + 16)};
