@@ -80,7 +80,7 @@ Result<bool> PieceTransfer::is_full() {
                                 ? part_->stored_file(windows_.front().extents.extents.front().file)
                                 : ranges_.front().file;
   const auto gains = part_->file->files().gains_from_batches(file, context_.writing());
-  if (!gains) return gains;
+  if (!gains) return gains.error();
   if (!gains.value()) return true;
   return ranges_.size() >= most_ranges || window_bytes_ >= most_window_bytes;
 }
