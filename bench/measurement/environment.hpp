@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "common/settings.hpp"
+
 namespace weir::bench {
 
 // Returns an `Environment` of run.json (python/weir/results/schema.py). `directory` holds the files
@@ -40,8 +42,8 @@ namespace weir::bench {
 // without a device are left out.
 [[nodiscard]] nlohmann::json describe_network(const std::string& classes);
 // Returns the scheduler's name, its job and what it gave the job, by its variables; "none" without
-// a scheduler.
-[[nodiscard]] nlohmann::json describe_scheduler();
+// a scheduler. `variable` looks a variable of the environment up.
+[[nodiscard]] nlohmann::json describe_scheduler(const EnvironmentLookup& variable);
 // Describes Weir's version, revision and build.
 [[nodiscard]] nlohmann::json describe_test_application(const std::vector<std::string>& command);
 

@@ -3,9 +3,9 @@
 
 #include <array>
 #include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -126,13 +126,13 @@ nlohmann::json describe_network(const std::string& classes) {
   return cards;
 }
 
-nlohmann::json describe_scheduler() {
+nlohmann::json describe_scheduler(const EnvironmentLookup& variable) {
   for (const Scheduler& scheduler : schedulers) {
-    if (std::getenv(scheduler.variables.front().variable) == nullptr) continue;
+    if (!variable(scheduler.variables.front().variable)) continue;
     nlohmann::json told = {{"name", scheduler.name}};
     for (const Variable& one : scheduler.variables) {
-      const char* const value = *one.variable == '\0' ? nullptr : std::getenv(one.variable);
-      if (value != nullptr) told[one.name] = value;
+      if (*one.variable == '\0') continue;
+      if (const auto value = variable(one.variable)) told[one.name] = *value;
     }
     return told;
   }

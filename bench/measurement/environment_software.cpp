@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "common/settings.hpp"
 #include "measurement/build_info.hpp"
 #include "measurement/environment.hpp"
 #include "measurement/mpi_control_variable.hpp"
@@ -88,7 +89,7 @@ nlohmann::json describe_system_software() {
           {"c_library", fmt::format("glibc {}", gnu_get_libc_version())},
           {"hwloc", hwloc_version()},
           {"libraries", describe_libraries(read_text("/proc/self/maps").value_or(""))},
-          {"scheduler", describe_scheduler()},
+          {"scheduler", describe_scheduler(process_environment)},
           {"write_back", describe_write_back("/proc/sys/vm")}};
 }
 

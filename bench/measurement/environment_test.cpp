@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -103,16 +104,15 @@ TEST(Network, ListsCardsWithADeviceAndAdapters) {
 }
 
 TEST(Scheduler, IsNamedByTheVariablesOfItsJob) {
-  for (const char* const name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"}) {
-    unsetenv(name);
-  }
-  EXPECT_EQ(describe_scheduler(), (nlohmann::json{{"name", "none"}}));
-  setenv("PBS_JOBID", "17.server", 1);
-  setenv("PBS_QUEUE", "large", 1);
-  EXPECT_EQ(describe_scheduler(),
+  std::map<std::string, std::string> variables;
+  const auto variable = [&variables](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+  EXPECT_EQ(describe_scheduler(variable), (nlohmann::json{{"name", "none"}}));
+  variables = {{"PBS_JOBID", "17.server"}, {"PBS_QUEUE", "large"}, {"SLURM_NTASKS", "2"}};
+  EXPECT_EQ(describe_scheduler(variable),
             (nlohmann::json{{"name", "PBS"}, {"job_id", "17.server"}, {"queue", "large"}}));
-  unsetenv("PBS_JOBID");
-  unsetenv("PBS_QUEUE");
 }
 
 TEST(SystemText, FindsValuesByKey) {
