@@ -52,7 +52,7 @@ def test_a_campaign_over_ranks_and_file_types(tmp_path: Path) -> None:
     file = tmp_path / "tiny.toml"
     file.write_text(FILE)
     status, out, err = weir(tmp_path, "campaign", "tiny.toml", "--output", "out")
-    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert (status, out, err.count("\n")) == (2, "", 1), err
     assert "ranks=1, filetype=UNIQUE: The following argument was not expected" in err
     file.write_text(FILE.replace(" --alpha-is-not-an-option", "").replace("ranks = 2", "ranks = 9"))
     status, _, err = weir(tmp_path, "campaign", "tiny.toml", "--output", "out")
