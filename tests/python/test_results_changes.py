@@ -20,8 +20,8 @@ from weir.results.digest_records import Digest
 from weir.results.finalize import finalize
 from weir.results.folder import load_run
 from weir.results.index import query
-from weir.results.schema import Parameter
 from weir.results.run_digest import is_as_written
+from weir.results.schema import Parameter
 
 AFTER = "after the run was finalized"
 SETTINGS = {"pixels": 2000, "read-modulus": 1, "write-modulus": 1}

@@ -15,9 +15,9 @@ from weir.importing.recording import Operations, Rate, Recording, Summary
 from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE
 from weir.results.imported_records import Imported, ImportedOperations
+from weir.results.run_digest import write_with_digest
 from weir.results.schema import Failure, Parameter, Plan, Run, Verification
 from weir.results.schema import Rate as StoredRate
-from weir.results.run_digest import write_with_digest
 
 ZONE_UNKNOWN = "The output names its start without a time zone; it is stored as if it were UTC."
 START_UNKNOWN = "The output does not name its start; it is the time at which the file was changed."

@@ -27,8 +27,8 @@ from weir.results.digest_records import Digest
 from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE, read_text
 from weir.results.recomputed import contradictions
-from weir.results.schema import Run
 from weir.results.run_digest import hashes_of_parts, is_as_written
+from weir.results.schema import Run
 
 AFTER = "after the run was finalized"
 

@@ -27,8 +27,8 @@ from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, finalize_events
 from weir.results.expectations import Expectation, Verdict
 from weir.results.folder import find_run_folders, load_run, write_run
 from weir.results.purpose import Purpose
-from weir.results.schema import Anomaly, Failure, Run
 from weir.results.run_digest import write_with_digest
+from weir.results.schema import Anomaly, Failure, Run
 
 LOST_RANK = "lost_rank"
 """Cause that ``weir-bench`` records if a process of the job is gone."""
