@@ -53,7 +53,8 @@ def history_command(
     warn(
         f"{plural(len(examined), 'series', 'series')} of at least {LEAST_RUNS} runs examined"
         + (f", {rest} with fewer runs left out" if rest and not everything else "")
-        + "; of series without a change, one in 50 or fewer is said to have one"
+        + "; of series without a change, one in 50 or fewer is said to have one, and more where "
+        "neighbouring runs are alike"
     )
 
 
