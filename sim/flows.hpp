@@ -1,10 +1,11 @@
 // What a request moves on a machine, as operations of clients: the plan's own pieces, with the
 // messages that fill each piece, in the order in which the library works on them.
 //
+// clang-format off
 //     client      an aggregator; with Strategy::direct, a rank
-//     operation   one piece: messages from other nodes to the client's node, then calls on the
-//     file;
+//     operation   one piece: messages from other nodes to the client's node, then calls on the file;
 //                 with Strategy::direct, a rank's part of a piece, whose calls follow each other
+// clang-format on
 //
 // The messages of a piece between the same two nodes are merged to one flow. If there are very
 // many, so are those of all nodes of a switch, or of all nodes; their number and bytes are kept.

@@ -1,4 +1,4 @@
-// What a run was given by others than its user: libraries, network cards, and the scheduler's job.
+// Describes what a run finds on its node: libraries, network cards, and the scheduler's job.
 #include <fmt/format.h>
 
 #include <array>

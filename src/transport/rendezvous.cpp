@@ -83,7 +83,7 @@ Result<Rendezvous> parse_line(std::string_view line, const std::string& path) {
   return made;
 }
 
-// Who could write the file could send the ranks elsewhere.
+// Fails if others may read a secret in the file, or may write the file and so send ranks elsewhere.
 Status check_owner(const storage::File& file, bool is_secret) {
   struct stat about {};
   if (::fstat(file.descriptor(), &about) != 0) {

@@ -50,8 +50,8 @@ class RunFile {
   // a file does not count.
   Result<double> write(std::int64_t pieces, std::int64_t piece_bytes,
                        storage::Durability durability);
-  // Returns the bytes per second of that with O_DIRECT and without a sync. Fails if the file system
-  // rejects O_DIRECT.
+  // Returns the bytes per second of writing new files with O_DIRECT and without a sync. Fails if
+  // the file system rejects O_DIRECT.
   Result<double> write_direct(std::int64_t pieces, std::int64_t piece_bytes);
   // Returns the bytes per second of writing with one full sync of each whole file after its last
   // piece.

@@ -42,7 +42,7 @@ LEFT_OUT = {
     "Weir command",
     "Weir name",
 }
-"""Parameters say them too, or a measured quantity does."""
+"""Parameters or measured quantities say them too; a job's id differs between all jobs."""
 
 
 class Quantity(NamedTuple):
