@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from h5py_programs import run_h5py
 from stored_cases import FORMATS, SUFFIXES, TITLE, cases
 
 import weir
-from weir._core.files import abilities
+from weir._core.files import abilities, library
 from weir.check import check
 from weir.commands.convert import convert_command
 from weir.convert import ConversionError, Layout, convert
@@ -243,6 +244,27 @@ def test_an_interrupted_command_leaves_nothing(tmp_path: Path) -> None:
             time.sleep(0.02)
         running.send_signal(signal.SIGINT)
         assert running.wait(60) == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["source.zarr"]
+
+
+def test_an_interrupt_while_the_file_is_laid_out_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "source.zarr"
+    weir.save(source, {"x": np.arange(6.0)})
+    lay_out = library().weir_files_create
+
+    def interrupted(*arguments: object) -> None:
+        assert lay_out(*arguments) == 0
+        assert (tmp_path / "target.zarr.incomplete").exists()
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(library(), "weir_files_create", interrupted)
+    with weir.open(source) as file, pytest.raises(KeyboardInterrupt):
+        convert(file, tmp_path / "target.zarr")
+    with pytest.raises(KeyboardInterrupt):
+        weir.save(tmp_path / "target.zarr", {"x": np.arange(6.0)})
+    gc.collect()
     assert [path.name for path in tmp_path.iterdir()] == ["source.zarr"]
 
 

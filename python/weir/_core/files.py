@@ -95,31 +95,38 @@ class FileHandle:
     Several threads may call `read` and `write` at once: ctypes releases Python's global lock.
     """
 
-    def __init__(self, handle: c_void_p) -> None:
-        self._handle = handle
-        self.description: dict[str, Any] = json.loads(
-            library().weir_files_description(handle).decode()
-        )
+    def __init__(self) -> None:
+        """`open` and `create` make handles of files; this one has no file yet."""
+        # The library stores its handle here itself: a handle in a local variable would be lost, and
+        # the temporary file left, if Ctrl-C arrived between the library's return and a Python
+        # object that owns it.
+        self._handle = c_void_p()
+        self.description: dict[str, Any] = {}
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> FileHandle:
-        handle = c_void_p()
-        checked(library().weir_files_open(os.fsencode(path), byref(handle)))
-        return cls(handle)
+        file = cls()
+        checked(library().weir_files_open(os.fsencode(path), byref(file._handle)))
+        file._describe()
+        return file
 
     @classmethod
     def create(
         cls, path: str | os.PathLike[str], file_format: str, description: dict[str, Any]
     ) -> FileHandle:
         """Lays out a file under a temporary name; `close` removes it unless `commit` was called."""
-        handle = c_void_p()
+        file = cls()
         text = json.dumps(description).encode()
         checked(
             library().weir_files_create(
-                os.fsencode(path), file_format.encode(), text, byref(handle)
+                os.fsencode(path), file_format.encode(), text, byref(file._handle)
             )
         )
-        return cls(handle)
+        file._describe()
+        return file
+
+    def _describe(self) -> None:
+        self.description = json.loads(library().weir_files_description(self._handle).decode())
 
     def reload(self) -> None:
         """Updates the description to the file's present content; a failure leaves the old one.
@@ -127,7 +134,7 @@ class FileHandle:
         No other thread may use the file meanwhile.
         """
         checked(library().weir_files_reload(byref(self._handle)))
-        self.description = json.loads(library().weir_files_description(self._handle).decode())
+        self._describe()
 
     def close(self) -> None:
         """Closes the file, and removes it if it was being made and is not committed.
