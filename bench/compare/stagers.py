@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,11 +47,19 @@ class Stager:
 
 
 @contextmanager
-def running(program: Path, folder: Path, name: str, words: list[str]) -> Iterator[Stager]:
-    """Start a stager in a folder, which ends with the block."""
+def running(
+    program: Path,
+    folder: Path,
+    name: str,
+    words: Sequence[str],
+    *,
+    address: str = "127.0.0.1",
+    before: Sequence[str] = (),
+) -> Iterator[Stager]:
+    """Start a stager in a folder, which ends with the block; `before` are words of a launcher."""
     socket, place = folder / name, folder / f"{name}.rendezvous"
     command = [
-        *(str(program), "--stager-socket", str(socket), "--stager-listen", "127.0.0.1"),
+        *(*before, str(program), "--stager-socket", str(socket), "--stager-listen", address),
         *("--stager-rendezvous", str(place), *words),
     ]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
