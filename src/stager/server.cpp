@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <malloc.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -25,32 +23,26 @@
 #include "stager/connections.hpp"
 #include "stager/event_poll.hpp"
 #include "stager/journal.hpp"
-#include "stager/journal_replay.hpp"
-#include "stager/mailbox.hpp"
 #include "stager/proof_checks.hpp"
 #include "stager/receivers.hpp"
+#include "stager/server_resources.hpp"
 #include "stager/session_files.hpp"
 #include "stager/short_turns.hpp"
 #include "stager/spill_file.hpp"
 #include "stager/stager.hpp"
 #include "stager/stored_paths.hpp"
 #include "stager/workers.hpp"
-#include "system/descriptor_socket.hpp"
 #include "system/frame_socket.hpp"
-#include "system/network_listener.hpp"
 #include "system/process_name.hpp"
 #include "system/root_folder.hpp"
 #include "system/shared_memory.hpp"
 #include "system/uninterrupted.hpp"
-#include "transport/proof.hpp"
-#include "transport/rendezvous.hpp"
 #include "transport/ucx.hpp"
 
 namespace weir::stager {
 namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-constexpr std::int64_t least_blocks = 16;
 // Descriptors that are no connections.
 constexpr std::uint64_t news_key = Connections::first_free_key;
 constexpr std::uint64_t signal_key = news_key + 1;
@@ -62,54 +54,19 @@ constexpr int longest_nap_ms = 500;
 constexpr int most_rearmings = 8;
 constexpr int unarmed_nap_ms = 1;
 
-// Events that other threads have for the thread of the state machine.
-using News = Mailbox<Event>;
-
-// What ranks of other nodes connect to.
-struct Service {
-  storage::NetworkListener listener;
-  std::string key;
-  transport::RendezvousFile file;
-};
-
-// Each rank of the node is a connection, and a shell's limit is often 1,024.
-void allow_many_connections() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &files);
-}
-
-// Messages are allocated and freed all the time. If their memory were given back to the system each
-// time, page faults would cost more than copying them (docs/measurements/library.md). The process
-// calls this before it starts threads.
-void keep_freed_memory() {
-  constexpr int kept_bytes = 8 << 20;
-  constexpr int least_mapped_bytes = 1 << 20;
-  // NOLINTBEGIN(concurrency-mt-unsafe): there is one thread
-  (void)::mallopt(M_TRIM_THRESHOLD, kept_bytes);
-  (void)::mallopt(M_MMAP_THRESHOLD, least_mapped_bytes);
-  // NOLINTEND(concurrency-mt-unsafe)
-}
-
 class Server {
  public:
-  Server(const ServerSettings& settings, EventPoll poll, storage::FrameListener listener,
-         storage::SharedMemory memory, storage::File signals, std::unique_ptr<News> news,
-         std::unique_ptr<SpillFile> spill, std::unique_ptr<Journal> journal,
-         std::optional<storage::RootFolder> root, const transport::SessionId& secret,
-         std::optional<Service> service, std::unique_ptr<transport::Authenticator> authenticator,
-         std::unique_ptr<Receivers> receivers, std::unique_ptr<transport::UcxReceiver> ucx,
-         const std::string& offered_ucx, std::function<void(const std::string&)> say)
+  Server(const ServerSettings& settings, ServerResources own,
+         std::function<void(const std::string&)> say)
       : settings_(settings),
-        signals_(std::move(signals)),
-        news_(std::move(news)),
-        spill_(std::move(spill)),
-        journal_(std::move(journal)),
+        signals_(std::move(own.signals)),
+        news_(std::move(own.news)),
+        spill_(std::move(own.spill)),
+        journal_(std::move(own.journal)),
         say_(std::move(say)),
-        root_(std::move(root)),
-        service_(std::move(service)),
-        secret_(reinterpret_cast<const char*>(secret.data()), secret.size()),
+        root_(std::move(own.root)),
+        service_(std::move(own.service)),
+        secret_(reinterpret_cast<const char*>(own.secret.data()), own.secret.size()),
         stager_({.blocks = settings.memory_bytes / settings.block_bytes,
                  .block_bytes = settings.block_bytes,
                  .spill_slots = spill_ == nullptr ? 0 : spill_->slots(),
@@ -121,9 +78,9 @@ class Server {
                  .secret = secret_,
                  .rank_key = service_ ? service_->key : std::string(),
                  .has_journal = journal_ != nullptr,
-                 .ucx = offered_ucx}),
-        ucx_(std::move(ucx)),
-        connections_(std::move(poll), std::move(listener),
+                 .ucx = own.offered_ucx}),
+        ucx_(std::move(own.ucx)),
+        connections_(std::move(own.poll), std::move(own.listener),
                      {.handle = [this](const Event& event) { handle(event); },
                       .take = [this](ClientId client,
                                      storage::Frame frame) { take(client, std::move(frame)); },
@@ -131,15 +88,15 @@ class Server {
                       .ending = [this](ClientId client) { detach(client); },
                       .say = say_}),
         memory_(
-            std::move(memory), settings.memory_bytes / settings.block_bytes, settings.block_bytes,
-            [this](Event event) { news_->add(std::move(event)); }, say_),
-        receivers_(std::move(receivers)),
+            std::move(own.memory), settings.memory_bytes / settings.block_bytes,
+            settings.block_bytes, [this](Event event) { news_->add(std::move(event)); }, say_),
+        receivers_(std::move(own.receivers)),
         recorder_(1),
         workers_(settings.threads),
-        proofs_(authenticator == nullptr
+        proofs_(own.authenticator == nullptr
                     ? nullptr
                     : std::make_unique<ProofChecks>(
-                          std::move(authenticator),
+                          std::move(own.authenticator),
                           [this](Event event) { news_->add(std::move(event)); }, say_)) {}
 
   Status run() {
@@ -483,136 +440,26 @@ class Server {
   std::unique_ptr<ProofChecks> proofs_;  // null: no ranks of other nodes are served
 };
 
-// Nothing: ranks of this node only. The rendezvous file is written last, so that who finds it can
-// connect.
-Result<std::optional<Service>> open_service(const ServerSettings& settings) {
-  if (settings.rendezvous.empty()) return std::optional<Service>();
-  if (settings.listen.empty()) {
-    return invalid_argument(
-        "a stager for ranks of other nodes listens only where it is told: give the address of this "
-        "node with --listen");
-  }
-  const auto drawn = transport::new_nonce();
-  if (!drawn) return drawn.error();
-  auto listener = storage::NetworkListener::listen(settings.listen);
-  if (!listener) return listener.error();
-  const std::string key(reinterpret_cast<const char*>(drawn.value().data()), drawn.value().size());
-  auto file = transport::RendezvousFile::write(
-      settings.rendezvous, {listener.value().addresses(), key, settings.authentication});
-  if (!file) return file.error();
-  return std::optional(Service{std::move(listener).value(), key, std::move(file).value()});
-}
-
-Error without_ucx(Error why) {
-  why.message = fmt::format("bytes cannot come over UCX: {}; give --carrier tcp", why.message);
-  return why;
-}
-
 }  // namespace
 
 Status serve(const ServerSettings& settings, const std::function<void()>& ready,
              const std::function<void(const std::string&)>& say) {
-  if (settings.block_bytes < 4096 || settings.memory_bytes / settings.block_bytes < least_blocks) {
-    return invalid_argument(fmt::format("a stager needs memory for {} blocks of {} bytes",
-                                        least_blocks, settings.block_bytes));
+  auto opened = ServerResources::open(settings);
+  if (!opened) return opened.error();
+  ServerResources& own = opened.value();
+  std::vector<std::string> lines;
+  if (own.service) {
+    lines.push_back(fmt::format("serves ranks of other nodes at {}, who show {}",
+                                fmt::join(own.service->listener.addresses(), ", "),
+                                settings.authentication == transport::Authentication::munge
+                                    ? "by MUNGE that they are of your user"
+                                    : "that they have its cookie"));
   }
-  if (settings.client_memory > 0 && settings.client_memory < settings.block_bytes) {
-    return invalid_argument(fmt::format("the memory for one program is {} bytes: give at least {}",
-                                        settings.client_memory, settings.block_bytes));
-  }
-  if (settings.offers_ucx && settings.rendezvous.empty()) {
-    return invalid_argument(
-        "UCX carries the bytes of ranks of other nodes, which find the stager by its rendezvous "
-        "file: give one with --rendezvous, or leave out --carrier");
-  }
-  if (settings.authentication != transport::Authentication::cookie && settings.rendezvous.empty()) {
-    return invalid_argument(
-        "MUNGE is for ranks of other nodes, which find the stager by its rendezvous file: give one "
-        "with --rendezvous, or leave out --auth");
-  }
-  allow_many_connections();
-  keep_freed_memory();
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int one : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, one);
-  if (const int reason = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); reason != 0) {
-    return system_failure("pthread_sigmask", "", -1, reason);
-  }
-  // A file that may grow no further is an error of the write.
-  (void)std::signal(SIGXFSZ, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): before threads start
-  auto listener = storage::FrameListener::listen(settings.socket);
-  if (!listener) return listener.error();
-  auto memory = storage::SharedMemory::create(settings.memory_bytes / settings.block_bytes *
-                                              settings.block_bytes);
-  if (!memory) return memory.error();
-  auto poll = EventPoll::open();
-  if (!poll) return poll.error();
-  auto signal = owned(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd");
-  if (!signal) return signal.error();
-  auto news = News::open();
-  if (!news) return news.error();
-  std::optional<storage::RootFolder> root;
-  if (!settings.root.empty()) {
-    auto opened = storage::RootFolder::open(settings.root);
-    if (!opened) return opened.error();
-    root.emplace(std::move(opened).value());
-  }
-  std::unique_ptr<SpillFile> spill;
-  if (!settings.spill.empty()) {
-    auto made = SpillFile::create(settings.spill, settings.spill_quota, settings.block_bytes);
-    if (!made) return made.error();
-    spill = std::move(made).value();
-  }
-  std::unique_ptr<Journal> journal;
-  std::vector<std::string> replayed;
-  if (!settings.journal.empty()) {
-    auto made = Journal::create(settings.journal, settings.journal_quota);
-    if (!made) return made.error();
-    journal = std::move(made).value();
-    replay_journals(journal->folder(), root ? &*root : nullptr,
-                    [&](const std::string& line) { replayed.push_back(line); });
-  }
-  const auto secret = storage::new_secret();
-  if (!secret) return secret.error();
-  std::unique_ptr<transport::UcxReceiver> ucx;
-  std::string offered_ucx;
-  if (settings.offers_ucx) {
-    const auto version = transport::ucx_version();
-    auto opened = version ? transport::UcxReceiver::open() : version.error();
-    if (!opened) return without_ucx(opened.error());
-    ucx = std::move(opened).value();
-    offered_ucx = version.value();
-  }
-  std::unique_ptr<transport::Authenticator> authenticator;
-  if (!settings.rendezvous.empty()) {
-    auto opened = open_authenticator(settings.authentication);
-    if (!opened) return opened.error();
-    authenticator = std::move(opened).value();
-  }
-  auto service = open_service(settings);
-  if (!service) return service.error();
-  std::optional<std::vector<std::string>> addresses;
-  if (service.value()) addresses = service.value()->listener.addresses();
-  std::unique_ptr<Receivers> receivers;
-  if (service.value()) {
-    auto made = Receivers::open(settings.receivers);
-    if (!made) return made.error();
-    receivers = std::move(made).value();
-  }
-  Server server(settings, std::move(poll).value(), std::move(listener).value(),
-                std::move(memory).value(), std::move(signal).value(), std::move(news).value(),
-                std::move(spill), std::move(journal), std::move(root), secret.value(),
-                std::move(service).value(), std::move(authenticator), std::move(receivers),
-                std::move(ucx), offered_ucx, say);
+  lines.insert(lines.end(), own.replayed.begin(), own.replayed.end());
+  Server server(settings, std::move(own), say);
   ready();
   // The log has the lines: it is there from now on.
-  if (addresses) {
-    say(fmt::format("serves ranks of other nodes at {}, who show {}", fmt::join(*addresses, ", "),
-                    settings.authentication == transport::Authentication::munge
-                        ? "by MUNGE that they are of your user"
-                        : "that they have its cookie"));
-  }
-  for (const std::string& line : replayed) say(line);
+  for (const std::string& line : lines) say(line);
   return server.run();
 }
 
