@@ -14,6 +14,9 @@ from weir_process import WeirProcess
 DOUBLES = Path(__file__).parent / "doubles"
 DEADLINE_SECONDS = 120
 
+WORDS = ("madbench", "2000", "8", "1", "32", "4096", "1", "1")
+"""A benchmark of two configurations, for which the double has answers."""
+
 
 class Cli:
     """Runs weir's commands with the doubles in place."""

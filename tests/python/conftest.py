@@ -9,9 +9,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from mpi_launcher import BUILD
+
+if TYPE_CHECKING:
+    from cli_with_doubles import Cli
 
 STAGER = BUILD / "src" / "stager" / "weir-stager"
 STORED_SECONDS = 60
@@ -28,6 +32,14 @@ def double_answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("double-answers")
     write_answers(folder)
     return folder
+
+
+@pytest.fixture
+def cli(tmp_path: Path, double_answers: Path) -> Cli:
+    """weir in a folder of the test, with doubles for weir-bench and the launcher."""
+    from cli_with_doubles import Cli  # noqa: PLC0415
+
+    return Cli(tmp_path, double_answers)
 
 
 @pytest.fixture
