@@ -187,14 +187,15 @@ class Division {
   DividedRanks made_;
 };
 
-// Several stagers of a node share what one would take.
-std::vector<std::string> options_of_stager(std::int64_t stagers_of_node) {
+// Several stagers of a node share what one would take, if it is not said how much each takes.
+std::vector<std::string> options_of_stager(std::int64_t stagers_of_node,
+                                           std::int64_t memory_bytes = 0) {
   std::vector<std::string> options = {"--until-programs-end", "--stager-idle-seconds",
                                       unused_seconds};
   if (!process_environment("WEIR_STAGER_MEMORY")) {
+    const std::int64_t share = storage::available_memory_bytes() / 4 / stagers_of_node;
     options.insert(options.end(),
-                   {"--stager-memory",
-                    fmt::format("{}", storage::available_memory_bytes() / 4 / stagers_of_node)});
+                   {"--stager-memory", fmt::format("{}", memory_bytes > 0 ? memory_bytes : share)});
   }
   return options;
 }
@@ -206,10 +207,16 @@ Result<StartedStager> StartedStager::start(const std::string& socket, std::int64
   return start_with(socket, options_of_stager(stagers_of_node), deadline_seconds);
 }
 
-Result<StartedStager> StartedStager::start_beside(const std::string& name, bool drops,
+Result<StartedStager> StartedStager::start_beside(const std::string& name, const Own& own,
                                                   double deadline_seconds) {
-  std::vector<std::string> options = options_of_stager(1);
-  if (drops) options.emplace_back("--drop");
+  std::vector<std::string> options = options_of_stager(1, own.memory_bytes);
+  const auto add = [&](const char* option, std::string value) {
+    options.insert(options.end(), {option, std::move(value)});
+  };
+  if (own.drops) options.emplace_back("--drop");
+  if (!own.listen.empty()) add("--stager-listen", own.listen);
+  if (!own.rendezvous.empty()) add("--stager-rendezvous", own.rendezvous);
+  if (own.receivers > 0) add("--stager-receivers", fmt::format("{}", own.receivers));
   return start_with(transport::default_socket() + "-" + name, options, deadline_seconds);
 }
 

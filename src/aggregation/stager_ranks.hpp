@@ -32,9 +32,17 @@ class StartedStager {
  public:
   static Result<StartedStager> start(const std::string& socket, std::int64_t stagers_of_node,
                                      double deadline_seconds);
-  // Starts one for a benchmark, at a socket of this name beside the one where programs look. With
-  // `drops` it drops all data instead of storing them.
-  static Result<StartedStager> start_beside(const std::string& name, bool drops,
+  // How a benchmark's own stager differs from one that programs find.
+  struct Own {
+    bool drops = false;  // all data, instead of storing them
+    // Where ranks reach it over TCP, and the folder that tells them; "": only by shared memory.
+    std::string listen = {};
+    std::string rendezvous = {};
+    std::int64_t receivers = 0;     // threads that receive what comes over TCP; 0: as usual
+    std::int64_t memory_bytes = 0;  // 0: as usual
+  };
+  // Starts one for a benchmark, at a socket of this name beside the one where programs look.
+  static Result<StartedStager> start_beside(const std::string& name, const Own& own,
                                             double deadline_seconds);
   [[nodiscard]] const std::string& socket() const { return socket_; }
   // Waits until the stager has ended, as it does when its ranks have. Fails if it did not end by

@@ -64,6 +64,24 @@ def test_every_route_takes_all_messages(ranks: int, tmp_path: Path, stager: dict
     assert left == []
 
 
+def test_several_stagers_are_reached_over_tcp(tmp_path: Path, stager: dict[str, str]) -> None:
+    words = ("--staging", "none,service", "--stagers", "1,2", "--receivers", "1,4")
+    runs = run_workload(tmp_path, "sink", *words, *FEW, variables=stager, ranks=3)
+    routes = [f"weir {k} stager{'s' * (k > 1)} {n} receiver{'s' * (n > 1)}" for k, n in
+              ((1, 1), (1, 4), (2, 1), (2, 4))]  # fmt: skip
+    assert {run.sink.route for run in runs.values() if run.sink} == {"weir", *routes}
+    assert len(runs) == len(SIZES) * (1 + len(routes))
+    for run in runs.values():
+        assert run.sink is not None
+        assert run.verification.bytes_verified == 2 * 3 * run.sink.message_bytes
+        if run.sink.route in routes:
+            stagers, receivers = (run.parameters[key].value for key in ("stagers", "receivers"))
+            assert run.sink.receivers == min(3, int(stagers) * int(receivers))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["results"]
+    left = [entry.name for entry in Path(stager["WEIR_STAGER_SOCKET"]).parent.iterdir()]
+    assert left == []
+
+
 def test_a_file_is_overwritten_in_place_and_read_back(tmp_path: Path) -> None:
     words = ("--api", "weir,posix,mpiio", "--into", "file")
     runs = run_workload(tmp_path, "sink", *words, *FEW, variables={}, ranks=2)

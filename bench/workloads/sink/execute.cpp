@@ -11,6 +11,7 @@
 #include "measurement/aggregate.hpp"
 #include "measurement/copies.hpp"
 #include "plan/engine.hpp"
+#include "system/own_folder.hpp"
 
 namespace weir::bench::sink {
 namespace {
@@ -49,10 +50,34 @@ Status Executor::begin(const std::vector<Variant>& variants) {
 }
 
 // A stager that nobody uses ends after a minute, so it is started right before its first session.
-Status Executor::need_stager(End end) {
-  if (stagers_.contains(end)) return {};
+Status Executor::need_stagers(const Configuration& configuration, End end) {
+  const StagersKey key{configuration.variant.stagers_slug(), end};
+  if (stagers_.contains(key)) return {};
+  return start(stagers_[key], configuration, end);
+}
+
+Status Executor::start(OwnStagers& stagers, const Configuration& configuration, End end) {
+  const bool drops = end == End::drops;
+  const Variant& variant = configuration.variant;
+  OwnStagers::Service service;
+  if (variant.staging == Staging::service) {
+    const std::filesystem::path beside = std::filesystem::path(configuration.path).parent_path();
+    service = {.name = variant.stagers_slug(),
+               .stagers = variant.stagers,
+               .receivers = variant.receivers,
+               .folder = beside / fmt::format("weir-stagers-{}-{}", variant.stagers_slug(),
+                                              drops ? "drop" : "store")};
+    Status made;
+    if (job_.rank == 0) {
+      made = storage::make_own_folder(service.folder,
+                                      "the folder in which stagers say where they are");
+      stagers_folders_.push_back(service.folder);
+    }
+    if (made = meet(std::move(made)); !made) return made;
+  }
   guard_.entering("starting a stager", nullptr, -1);
-  Status started = stagers_[end].start(job_, end == End::drops);
+  Status started = variant.staging == Staging::service ? stagers.start_service(job_, drops, service)
+                                                       : stagers.start_on_nodes(job_, drops);
   guard_.left();
   return meet(std::move(started));
 }
@@ -91,9 +116,9 @@ Result<SinkRecord> Executor::run(const Configuration& configuration, std::int32_
   const std::vector<array::StridedCopy> runs = part.value().runs();
   const Turn turn{configuration, repetition, part.value(), runs};
   payload(turn).fill(runs, memory_.at(0));
-  if (configuration.variant.staged) {
-    Status started = need_stager(End::drops);
-    if (started.ok() && core_.verify) started = need_stager(End::keeps);
+  if (configuration.variant.is_staged()) {
+    Status started = need_stagers(configuration, End::drops);
+    if (started.ok() && core_.verify) started = need_stagers(configuration, End::keeps);
     if (!started) return started.error();
   }
   if (Status status = send(turn, record); !status) return status.error();
@@ -133,7 +158,7 @@ Result<double> Executor::copy_seconds(const Turn& turn, bool takes_part) {
 Result<Session*> Executor::session_of(const Variant& variant, End end) {
   std::unique_ptr<Session>& session = sessions_[{variant.route(), end}];
   if (session != nullptr) return session.get();
-  const bool drops = end == End::drops && !variant.staged;
+  const bool drops = end == End::drops && !variant.is_staged();
   const SessionSettings settings{
       .communicator = job_.world,
       .deadline_seconds = job_.deadline_seconds,
@@ -146,8 +171,9 @@ Result<Session*> Executor::session_of(const Variant& variant, End end) {
       .io_groups = options_.io_groups,
       .placement = options_.placement,
       .staging = "none"};
-  auto opened = variant.staged ? stagers_.at(end).open(*variant.api, settings)
-                               : open_session(*variant.api, settings);
+  auto opened = variant.is_staged()
+                    ? stagers_.at({variant.stagers_slug(), end}).open(*variant.api, settings)
+                    : open_session(*variant.api, settings);
   if (!opened) return opened.error();
   session = std::move(opened).value();
   return session.get();
@@ -193,14 +219,15 @@ Status Executor::send(const Turn& turn, SinkRecord& record) {
   PhaseRecord& sent = record.repetition.phases.back();
   if (status = meet(std::move(status), &sent.wait_ns); !status) return status;
   const auto stages = file.stages();
-  if (turn.configuration.variant.staged) {
-    record.receivers = 0;  // the ranks copy into the stager's memory themselves
+  if (turn.configuration.variant.is_staged()) {
+    // With a stager of the node, which has none, the ranks copy into its memory themselves.
+    record.receivers = turn.configuration.variant.stagers * turn.configuration.variant.receivers;
   } else if (stages) {
     record.receivers = stages->aggregators;
   } else if (turn.configuration.variant.api->can.mpi_io) {
     record.receivers = turn.configuration.variant.aggregators;
   }
-  status = account(turn, stored, stages && !turn.configuration.variant.staged ? 1 : 0, record);
+  status = account(turn, stored, stages && !turn.configuration.variant.is_staged() ? 1 : 0, record);
   if (!status) return status;
 
   guard_.entering("close", &path, -1);
@@ -231,7 +258,7 @@ Status Executor::send_all(const Turn& turn, File& file, SinkRecord& record, std:
     before = now;
     if (const auto stages = file.stages()) *stored += stages->bytes_stored;
   }
-  if (turn.configuration.variant.staged) {
+  if (turn.configuration.variant.is_staged()) {
     // The stager has dropped everything when this returns. It is collective, so a rank that has
     // failed takes part.
     guard_.entering("waiting for the stager", &path, -1);
@@ -320,11 +347,18 @@ Status Executor::close() {
   }
   sessions_.clear();
   if (status = meet(std::move(status)); !status) return status;
-  for (auto& [end, stager] : stagers_) {
-    Status ended = stager.wait_for_end();
+  for (auto& [key, stagers] : stagers_) {
+    Status ended = stagers.wait_for_end();
     if (status.ok()) status = std::move(ended);
   }
   stagers_.clear();
+  if (status = meet(std::move(status)); !status) return status;
+  for (const std::string& folder : stagers_folders_) {
+    std::error_code error;
+    if (!std::filesystem::remove(folder, error) && error && status.ok()) {
+      status = system_failure("rmdir", folder, -1, error.value());
+    }
+  }
   return meet(std::move(status));
 }
 

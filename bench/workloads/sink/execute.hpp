@@ -23,7 +23,7 @@
 #include "common/status.hpp"
 #include "interfaces/element_payload.hpp"
 #include "interfaces/interface.hpp"
-#include "interfaces/own_stager.hpp"
+#include "interfaces/own_stagers.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
@@ -84,9 +84,12 @@ class Executor {
     [[nodiscard]] std::int64_t bytes() const { return part.asked_bytes(); }
   };
   using SessionKey = std::pair<std::string, End>;
+  using StagersKey = std::pair<std::string, End>;  // with Variant::stagers_slug()
 
   Status meet(Status mine, std::int64_t* wait_ns = nullptr);
-  Status need_stager(End end);
+  Status need_stagers(const Configuration& configuration, End end);
+  // Starts them. Rank 0 makes the folder of a service.
+  Status start(OwnStagers& stagers, const Configuration& configuration, End end);
   Result<Session*> session_of(const Variant& variant, End end);
   Result<std::unique_ptr<File>> open(const Turn& turn, End end, Direction direction);
   // Returns the time that a copy of the message takes this rank, of those that copy with it.
@@ -106,7 +109,8 @@ class Executor {
   const CoreSettings& core_;
   const Options& options_;
   Ring memory_;  // the message, and a copy of it
-  std::map<End, OwnStager> stagers_;
+  std::map<StagersKey, OwnStagers> stagers_;
+  std::vector<std::string> stagers_folders_;  // on rank 0
   std::map<SessionKey, std::unique_ptr<Session>> sessions_;
   int failed_rank_ = none_failed;
   std::vector<PayloadFault> faults_;

@@ -18,6 +18,8 @@ namespace {
 
 constexpr double most_iterations = 1e7;
 constexpr double most_aggregators = 4096;  // of a node, as in the library
+constexpr double most_stagers = 64;
+constexpr double most_receivers = 64;  // as the stager takes
 
 Error refuse(const std::string& rule) { return invalid_argument("sink: " + rule); }
 
@@ -101,7 +103,11 @@ Status check_api(const Options& options, const Interface& api) {
 
 std::string Variant::route() const {
   std::string text{api->name};
-  if (staged) text += " staged";
+  if (staging == Staging::node) text += " staged";
+  if (staging == Staging::service) {
+    text += fmt::format(" {} stager{} {} receiver{}", stagers, stagers == 1 ? "" : "s", receivers,
+                        receivers == 1 ? "" : "s");
+  }
   if (aggregators != 0) {
     text += fmt::format(" {} aggregator{}", aggregators, aggregators == 1 ? "" : "s");
   }
@@ -114,9 +120,14 @@ std::string Variant::label() const {
 
 std::string Variant::slug() const {
   std::string text{api->name};
-  if (staged) text += "-staged";
+  if (is_staged()) text += "-" + stagers_slug();
   if (aggregators != 0) text += fmt::format("-a{}", aggregators);
   return fmt::format("{}-{}", text, message_bytes);
+}
+
+std::string Variant::stagers_slug() const {
+  if (staging == Staging::service) return fmt::format("s{}-r{}", stagers, receivers);
+  return staging == Staging::node ? "staged" : "";
 }
 
 std::int64_t Options::messages(const Variant& variant) const {
@@ -131,12 +142,20 @@ FieldSettings<Variant> variant_table() {
        "api",
        "interface; each of several is a configuration, and all are interleaved",
        {.default_value = "weir", .metavar = "LIST", .letter = "a"}},
-      {&Variant::staged,
-       {{"none", false}, {"node", true}},
+      {&Variant::staging,
+       {{"none", Staging::none}, {"node", Staging::node}, {"service", Staging::service}},
        "staging",
        "weir: the ranks drop the messages (none), or a process of the node to which they hand them "
-       "over (node)",
+       "over by shared memory (node), or processes to which they send them over TCP (service)",
        {.default_value = "none", .metavar = "LIST"}},
+      {&Variant::stagers,
+       "stagers",
+       "service: number of these processes, each of which serves an equal part of the ranks",
+       {.default_value = "1", .metavar = "LIST", .range = {1, most_stagers}}},
+      {&Variant::receivers,
+       "receivers",
+       "service: threads of each of them that receive",
+       {.default_value = "4", .metavar = "LIST", .range = {1, most_receivers}}},
       {&Variant::aggregators,
        "aggregators",
        "weir: aggregators per node; mpiio: aggregators of the job (hint cb_nodes); 0: automatic",
@@ -173,9 +192,13 @@ Options options_of(const Settings& settings) {
 Result<std::vector<Variant>> variants_of(const Settings& settings) {
   std::vector<Variant> all = combinations(settings, variant_table());
   const auto any = [&](auto&& holds) { return std::ranges::any_of(all, holds); };
-  if (any([](auto& one) { return one.staged; }) &&
+  if (any([](auto& one) { return one.is_staged(); }) &&
       !any([](auto& one) { return one.api->can.plans; })) {
-    return refuse("--staging node: only weir hands over to a stager: add weir to --api");
+    return refuse("--staging: only weir hands over to a stager: add weir to --api");
+  }
+  if (!any([](auto& one) { return one.staging == Staging::service; }) &&
+      any([](auto& one) { return one.stagers != 1 || one.receivers != 4; })) {
+    return refuse("--stagers and --receivers are those of a service: add service to --staging");
   }
   if (any([](auto& one) { return one.aggregators != 0; }) &&
       !any([](auto& one) { return has_aggregators(*one.api); })) {
@@ -183,13 +206,16 @@ Result<std::vector<Variant>> variants_of(const Settings& settings) {
   }
   std::set<std::string> seen;
   for (const Variant& one : all) {
-    if (seen.insert(one.slug()).second) continue;
+    if (seen.insert(fmt::format("{} {} {}", one.slug(), one.stagers, one.receivers)).second) {
+      continue;
+    }
     return refuse(fmt::format("the configuration '{}' is given twice", one.label()));
   }
   seen.clear();
   std::vector<Variant> kept;
   for (Variant& one : all) {
-    if (!one.api->can.plans) one.staged = false;
+    if (!one.api->can.plans) one.staging = Staging::none;
+    if (one.staging != Staging::service) one.stagers = one.receivers = 0;
     if (!has_aggregators(*one.api)) one.aggregators = 0;
     if (seen.insert(one.slug()).second) kept.push_back(one);
   }
@@ -207,9 +233,9 @@ Status check_combination(const Options& options, const CoreSettings& core,
     return refuse("--rank-shift: this workload reads nothing: leave it out");
   for (const Variant& variant : variants) {
     if (Status fits = check_api(options, *variant.api); !fits) return fits;
-    if (variant.staged && options.into_file) {
+    if (variant.is_staged() && options.into_file) {
       return refuse(
-          "--staging node: its stager drops everything, so --into file does not apply; "
+          "--staging: its stagers drop everything, so --into file does not apply; "
           "flash and s3d measure stagers that store");
     }
     auto bytes = checked_multiply(variant.message_bytes, ranks);

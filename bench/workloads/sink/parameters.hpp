@@ -15,17 +15,25 @@
 
 namespace weir::bench::sink {
 
+// Where the stagers are to which messages are handed over.
+enum class Staging { none, node, service };
+
 // One configuration: a route, and a size of messages.
 struct Variant {
   const Interface* api = interface_named("weir");
-  bool staged = false;             // messages go to a stager of the node
+  Staging staging = Staging::none;
+  std::int64_t stagers = 0;        // of a service
+  std::int64_t receivers = 0;      // threads of each stager of a service that receive
   std::int64_t aggregators = 0;    // 0: the interface decides
   std::int64_t message_bytes = 0;  // of one rank
 
+  [[nodiscard]] bool is_staged() const { return staging != Staging::none; }
   // Names what messages of all sizes have in common.
   [[nodiscard]] std::string route() const;
   [[nodiscard]] std::string label() const;
   [[nodiscard]] std::string slug() const;  // no two configurations of a job share one
+  // Names the stagers; configurations with the same ones share them. "": none.
+  [[nodiscard]] std::string stagers_slug() const;
 };
 
 // The options that all configurations of a job share.

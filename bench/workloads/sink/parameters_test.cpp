@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"-a", "mpiio", "--io-groups", "1"}, "--io-groups applies only"},
                     Refusal{{"-a", "weir", "-U", "hints"}, "--hints applies only to mpiio"},
                     Refusal{{"-a", "posix", "--aggregators", "2"}, "--aggregators: posix has none"},
-                    Refusal{{"-a", "mpiio", "--staging", "node"}, "--staging node: only weir"},
+                    Refusal{{"-a", "mpiio", "--staging", "node"}, "--staging: only weir"},
                     Refusal{{"--staging", "node", "--into", "file"}, "--into file does not apply"},
                     Refusal{{"-m", "2k,2048"}, "'weir 2 KiB' is given twice"},
                     Refusal{{"-a", "hdf5"}, "is not a list of weir, posix, mpiio"},
@@ -136,6 +136,27 @@ TEST(SinkMessages, OfAllRanksFollowEachOther) {
     EXPECT_EQ(runs[0].to_offset, rank * 1000);
     EXPECT_EQ(runs[0].bytes, 1000);
   }
+}
+
+TEST(SinkParameters, AServiceHasStagersWithReceivers) {
+  EXPECT_THAT(slugs_from({"-a", "weir,posix", "--staging", "none,node,service", "--stagers", "1,2",
+                          "--receivers", "1,4", "-m", "64k"}),
+              ElementsAre("weir-65536", "weir-staged-65536", "weir-s1-r1-65536", "weir-s1-r4-65536",
+                          "weir-s2-r1-65536", "weir-s2-r4-65536", "posix-65536"));
+  const auto made = made_from({"--staging", "service", "--stagers", "2", "--receivers", "1"});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made.value().variants[0].label(), "weir 2 stagers 1 receiver 2 KiB");
+}
+
+TEST(SinkParameters, StagersAndReceiversAreThoseOfAService) {
+  for (const char* option : {"--stagers", "--receivers"}) {
+    const auto made = made_from({"--staging", "node", option, "2"});
+    ASSERT_FALSE(made);
+    EXPECT_THAT(made.error().message, HasSubstr("add service to --staging"));
+  }
+  EXPECT_FALSE(made_from({"--staging", "service", "--stagers", "65"}));
+  EXPECT_TRUE(made_from({"--staging", "service", "--stagers", "64", "--receivers", "64"}));
+  EXPECT_FALSE(made_from({"--staging", "service", "--receivers", "65"}));
 }
 
 }  // namespace

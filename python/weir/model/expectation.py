@@ -117,6 +117,9 @@ def expect(
     operation = _operation_of(platform, parameters)
     if messages is not None and messages.dropped and operation is None:
         directions = []
+    # What TCP between processes of one host costs is not calibrated.
+    if messages is not None and messages.sent and not _has_link(platform):
+        directions = []
     room = room_of(platform, stager_memory_bytes)
     rates = [
         rate
@@ -141,6 +144,10 @@ def room_of(platform: Platform, stager_memory_bytes: float | None = None) -> flo
         return stager_memory_bytes * platform.hosts
     free = platform.memory_available_bytes
     return math.inf if free is None else free * STAGERS_SHARE
+
+
+def _has_link(platform: Platform) -> bool:
+    return any(stage.kind == "node link" for stage in platform.stages)
 
 
 def _operation_of(platform: Platform, parameters: Mapping[str, Parameter]) -> Operation | None:

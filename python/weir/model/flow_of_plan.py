@@ -63,12 +63,14 @@ class Output:
 class Messages:
     """How messages go to where they are dropped, or overwrite a file.
 
-    ``copied`` says whether their bytes are copied on the way; ``maybe`` that this is not known.
+    ``copied`` says whether their bytes are copied on the way; ``maybe`` that this is not known;
+    ``sent`` that they go to stagers over the network.
     """
 
     dropped: bool
     copied: bool
     maybe: bool
+    sent: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,11 +144,16 @@ def is_dropped(parameters: Mapping[str, Parameter]) -> bool:
 def way_of(parameters: Mapping[str, Parameter]) -> tuple[str, str, int]:
     """Returns what decides how long a file or a message takes beside its bytes.
 
-    These are the interface, who stores the bytes, and the aggregators that were asked for.
+    These are the interface, who stores the bytes (with the stagers of a service and the threads of
+    each that receive), and the aggregators that were asked for.
     """
     aggregators = setting(parameters, "aggregators", "0")
     number = int(aggregators) if aggregators.isdigit() else 0
-    return _api(parameters), setting(parameters, "staging", NO_STAGERS), number
+    staging = setting(parameters, "staging", NO_STAGERS)
+    if _staging(parameters) not in (NO_STAGERS, *ON_ITS_NODE) and _given(parameters, "receivers"):
+        own = [setting(parameters, name, "") for name in ("stagers", "receivers")]
+        staging = ":".join([staging, *own])
+    return _api(parameters), staging, number
 
 
 def messages_of(parameters: Mapping[str, Parameter]) -> Messages | None:
@@ -163,6 +170,7 @@ def messages_of(parameters: Mapping[str, Parameter]) -> Messages | None:
         dropped=dropped,
         copied=by_library or not dropped,
         maybe=by_library and dropped and not is_staged(parameters),
+        sent=_staging(parameters) not in (NO_STAGERS, *ON_ITS_NODE),
     )
 
 

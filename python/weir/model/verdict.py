@@ -124,7 +124,10 @@ def _compared(run: Run, figure: Figure, siblings: Sequence[Run]) -> tuple[Verdic
     expected, measured = figure.expected, figure.series
     made = expected.quantity if expected is not None else None
     if expected is None or run.expectation is None or made is None:
-        why = f": {expected.how}" if expected else " was made before the run; weir bench makes one"
+        if run.expectation is None:
+            why = " was made before the run; weir bench makes one"
+        else:
+            why = f": {expected.how if expected else 'nothing measured beforehand describes it'}"
         return "no expectation", f"no expectation{why}"
     interval = range_text(made.low, made.high, figure.unit)
     low, high = likely_range(measured)
