@@ -32,8 +32,8 @@ class Machine {
   // Makes what the flows need of the description's machine, in SimGrid's only engine.
   Machine(const Description& asked, const Flows& flows, Nodes nodes);
 
-  // With processes: where those of a node live. Messages pass the link out of one node, those
-  // between switches, and the link into the other node.
+  // Where the processes of a node live, if there are any. Messages pass the link out of one node,
+  // those between switches, and the link into the other node.
   [[nodiscard]] simgrid::s4u::Host* node(std::int64_t number) const {
     return nodes_.at(static_cast<std::size_t>(number));
   }

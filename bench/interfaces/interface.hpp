@@ -123,11 +123,12 @@ struct FileRequest {
   bool keep = false;          // with `create`: a dataset or variable that exists is kept
   const char* name = "data";  // of the dataset or variable
   std::int64_t bytes = 0;     // the file's content, which File::move() moves
-  // For File::move_part(), instead of `bytes`: this rank's part of the array, and its runs(). Both
-  // must outlive the file.
+  // File::move_part() takes these instead of `bytes`: this rank's part of the array, and its
+  // runs(). Both must outlive the file.
   const Part* part = nullptr;
   const std::vector<array::StridedCopy>* runs = nullptr;
-  // For File::move_boxes(), instead of `bytes`: the file's arrays. They must outlive the file.
+  // File::move_boxes() takes these instead of `bytes`: the file's arrays. They must outlive the
+  // file.
   const std::vector<ArrayBox>* arrays = nullptr;
   bool explain = false;  // prints, once per direction, how the part will be moved; on one rank
   std::optional<FileView> view = {};

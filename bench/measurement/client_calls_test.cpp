@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-// As Linux 6.1 writes it, shortened.
+// Linux 6.1 writes this; it is shortened here.
 constexpr const char* recorded = R"(device proc mounted on /proc with fstype proc
 device /dev/vda mounted on / with fstype ext4
 device server:/export mounted on /mnt/nfs\040home with fstype nfs4 statvers=1.1

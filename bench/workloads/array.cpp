@@ -136,7 +136,7 @@ class ArrayWorkload final : public SweptWorkload {
     return test_files(folders);
   }
 
-  // Also allocates the memory.
+  // This also allocates the memory.
   Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
                                                            std::vector<ordered_json> started,
                                                            int* failed_rank) override {

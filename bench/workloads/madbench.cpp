@@ -144,7 +144,7 @@ class MadbenchWorkload final : public SweptWorkload {
     return status;
   }
 
-  // Also allocates the memory.
+  // This also allocates the memory.
   Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
                                                            std::vector<ordered_json> started,
                                                            int* failed_rank) override {

@@ -264,7 +264,7 @@ class MetadataWorkload final : public SweptWorkload {
     return root_;
   }
 
-  // Also removes what earlier runs had kept, if this run has emptied it.
+  // This also removes what earlier runs had kept, if this run has emptied it.
   Status finish(const JobUnderWay& under_way, int* /*failed_rank*/) override {
     if (under_way.job.rank != 0 || !request_.options.existing) return {};
     if (rmdir(root_.c_str()) != 0 && errno != ENOTEMPTY) {

@@ -98,7 +98,7 @@ class OpenWorkload final : public SweptWorkload {
     return why_not_.empty() ? std::vector<std::string>() : std::vector<std::string>{why_not_};
   }
 
-  // Also counts the calls.
+  // This also counts the calls.
   Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
                                                            std::vector<ordered_json> started,
                                                            int* failed_rank) override {

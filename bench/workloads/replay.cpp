@@ -285,7 +285,7 @@ class ReplayWorkload final : public SweptWorkload {
         .directory = folders.test_directory, .paths = {}, .job_folders = {folders.test_directory}};
   }
 
-  // Also reads the lines of this rank.
+  // This also reads the lines of this rank.
   Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
                                                            std::vector<ordered_json> started,
                                                            int* failed_rank) override {

@@ -94,7 +94,7 @@ class SinkWorkload final : public SweptWorkload {
         .directory = folders.test_directory, .paths = {}, .job_folders = {folders.test_directory}};
   }
 
-  // Also allocates the memory.
+  // This also allocates the memory.
   Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
                                                            std::vector<ordered_json> started,
                                                            int* failed_rank) override {

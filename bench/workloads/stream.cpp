@@ -147,7 +147,7 @@ class StreamWorkload final : public SweptWorkload {
                         &hog_bytes_);
   }
 
-  // Also allocates the memory.
+  // This also allocates the memory.
   Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
                                                            std::vector<ordered_json> started,
                                                            int* failed_rank) override {

@@ -137,7 +137,7 @@ class Node {
   std::atomic<bool> stuck_{false};
 };
 
-// With more aggregators than slots, and with fewer.
+// There are more aggregators than slots, and fewer.
 TEST(MessageSlots, NeverLockUpHoweverFewThereAre) {
   for (const std::int64_t slots : {1, 2, 4}) {
     for (const std::int64_t aggregators : {1, 3, 7}) {

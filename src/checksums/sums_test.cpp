@@ -171,7 +171,7 @@ TEST(SumsFile, WhateverItHoldsIsReadOrDamaged) {
     EXPECT_LT(cut.book.runs().size(), known.size());
     EXPECT_LE(cut.counted_bytes, static_cast<std::int64_t>(at));
   }
-  // With sums that are right, and numbers that cannot be.
+  // The sums of these runs are right, and their numbers are impossible.
   for (const NamedRun& run : std::vector<NamedRun>{{"", -1, 10, {1}},
                                                    {"", 0, 0, {}},
                                                    {"", 0, INT64_MAX, {1}},
@@ -325,7 +325,7 @@ TEST(KnownSums, JudgeByWhatIsThereNow) {
   known_now(8);
   EXPECT_FALSE(known->is_damaged(0, there, 8));
   EXPECT_TRUE(known->is_damaged(0, there, 9));
-  // As another process was told of them, which never looked at the file.
+  // Another process, which never looked at the file, was told of them so.
   EXPECT_FALSE(KnownSums(path, known->book()).is_damaged(0, there, 8));
   const std::vector<NamedRun> none;
   EXPECT_TRUE(replace_sums(sums_path(path), sums_frame(9, none), StepDurability::none).ok());

@@ -78,7 +78,7 @@ void expect_steps(const FileMap& map, std::int64_t arrays, std::int64_t least, s
   EXPECT_TRUE(*map.steps() == least || *map.steps() == most);
 }
 
-// With what lies beside it.
+// What lies beside the file is copied, too.
 void copy_file(const std::string& from, const std::string& to) {
   for (const char* beside : {"", ".json", ".json.new", ".incomplete"}) {
     std::filesystem::remove_all(to + beside);

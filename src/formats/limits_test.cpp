@@ -316,7 +316,7 @@ TEST(LimitsOfJson, LevelsOfADocument) {
   const std::string zarr = folder.path("a.zarr");
   const auto placed = place_raw_arrays({.arrays = {{.name = "a", .shape = shape_of({2})}}});
   const std::string raw = raw_file_json(placed.value()).value();
-  // With far more brackets than a stack has room for, too.
+  // There may be far more brackets than a stack has room for.
   for (const int levels : {64, 65, 200000}) {
     SCOPED_TRACE(std::to_string(levels) + " levels");
     const std::string words = levels == 64 ? "" : "64 levels";

@@ -81,8 +81,8 @@ class WriterLock {
 // Its files stay open because they may still be in use, but are never written again.
 class WriterLocks {
  public:
-  // Also tells the user, once for each object of this class, if `path` is on a file system without
-  // locks.
+  // This also tells the user, once for each object of this class, if `path` is on a file system
+  // without locks.
   void add(const WriterLock& lock, const std::string& path);
   void release();
 

@@ -47,7 +47,7 @@ class CachedBundles {
   // Returns the copies of a bundle's piece. They are recomputed if the layout of memory differs
   // from the last time.
   [[nodiscard]] const Copies& copies(const Piece& piece, const LayoutOf& layout_of);
-  // For an aggregator: return Plan::contributors(), and the extents of what these hold.
+  // For an aggregator, these return Plan::contributors(), and the extents of what these hold.
   [[nodiscard]] const std::vector<Contributor>& contributors(const Piece& piece);
   [[nodiscard]] PieceExtents extents(const Piece& piece);
   // Returns Plan::contributors_on() of the rank's own node; the result is cached for pieces of

@@ -113,7 +113,7 @@ class Plan {
   [[nodiscard]] std::int64_t parts(int array, std::int64_t rank) const;
   [[nodiscard]] array::Region part(int array, std::int64_t rank, std::int64_t number) const;
 
-  // For the generators of pieces: an array's units, and the id of a unit's first part.
+  // The generators of pieces use these: an array's units, and the id of a unit's first part.
   [[nodiscard]] const Units& units(int array) const {
     return schedules_[static_cast<std::size_t>(array)].units;
   }

@@ -284,7 +284,7 @@ TEST(Plan, WritesEveryElementAskedForInItsPlaceOnce) {
       std::memcpy(&value, file.bytes.data() + place.offset, 8);
       ASSERT_EQ(value, value_of(array, one.shape(), index));
     });
-    // As many bytes were written as that, each once: so nothing else was.
+    // So many bytes were written, each once; therefore nothing else was.
     std::int64_t written = 0;
     for (const auto& [number, file] : files) {
       for (const std::uint8_t times : file.times) {

@@ -250,7 +250,7 @@ TEST(FileCopier, RowsWithHolesBetweenThemAreWrittenTogether) {
       EXPECT_EQ(near[0][99].offset, 99 * 4096);
       EXPECT_EQ(near[0][99].slice.bytes, bytes);
     }
-    // As many as end within 4 MiB.
+    // So many end within 4 MiB.
     const auto far = calls(rows(bytes, 5, bytes, 1 << 20));
     ASSERT_EQ(far.size(), 2U);
     EXPECT_EQ(far[0].size(), 4U);

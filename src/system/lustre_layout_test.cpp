@@ -120,7 +120,7 @@ TEST(LustreLayout, IsHowFilesLie) {
   EXPECT_EQ(targets_by(LayoutAttribute().add_plain(1 << 20, 4)),
             (FileTargets{4, 1 << 20, 1 << 20}));
   EXPECT_EQ(targets_by(composite_of_two()), (FileTargets{8, 4 << 20, 4 << 20}));
-  // With nothing told.
+  // This component names neither its stripes nor their size.
   EXPECT_EQ(targets_by(LayoutAttribute().add_plain(0, 0)), (FileTargets{1, 4 << 20, 4 << 20}));
 }
 

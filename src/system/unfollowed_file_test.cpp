@@ -24,7 +24,7 @@ TEST(UnfollowedFile, LeavesALinksTargetAsItIs) {
   EXPECT_EQ(open_unfollowed(link).error().system_error, ELOOP);
   EXPECT_EQ(open_or_make_unfollowed(link).error().system_error, ELOOP);
   EXPECT_EQ(text_of(victim), "precious");
-  // Nor is a file made where a link leads to none.
+  // No file is made where a link leads to none, either.
   std::filesystem::remove(victim);
   EXPECT_FALSE(open_or_make_unfollowed(link).ok());
   EXPECT_FALSE(std::filesystem::exists(victim));

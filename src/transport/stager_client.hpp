@@ -92,8 +92,8 @@ class StagerClient {
   // Waits until everything that the session handed over to this stager is written to its files.
   Status drain();
 
-  // For a session whose ranks have several stagers. Called by a rank of the one that publishes the
-  // steps: how others reach it.
+  // Returns how others reach this rank's stager. A rank of the stager that publishes the steps
+  // calls it, in a session whose ranks have several stagers.
   Result<Listening> listen();
   // Called by a rank of another one: joins the one that listens, and ends a step here, after all
   // ranks have handed over what belongs to it.

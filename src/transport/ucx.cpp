@@ -273,7 +273,7 @@ class Worker {
     const InUcx inside;
     return ucp_.worker_progress(worker_) != 0;
   }
-  // As UcxSender::arm().
+  // See UcxSender::arm().
   bool arm() {
     const InUcx inside;
     return ucp_.worker_arm(worker_) == UCS_OK;

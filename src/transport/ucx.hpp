@@ -99,7 +99,7 @@ class UcxReceiver {
   // Takes pieces that have come, up to a number of them. Returns the clients that were lost, which
   // are detached.
   virtual std::vector<Client> progress(const Take& take) = 0;
-  // As UcxSender::arm().
+  // See UcxSender::arm().
   virtual bool arm() = 0;
   [[nodiscard]] virtual int descriptor() const = 0;
 

@@ -130,7 +130,7 @@ class Workload final : public SweptWorkload {
     return {.directory = folders.test_directory, .paths = {}};
   }
 
-  // Also prepares the content and allocates the memory.
+  // This also prepares the content and allocates the memory.
   Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
                                                            std::vector<ordered_json> started,
                                                            int* failed_rank) override {

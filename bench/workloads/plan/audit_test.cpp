@@ -202,7 +202,7 @@ void expect_rules(const PlanAudit& found) {
 TEST(AuditOfLargeMachines, ColumnsKeepTheRulesWhereverRanksAre) {
   for (const Machine& machine : machines()) {
     SCOPED_TRACE(machine.name);
-    // As many columns as there are ranks: each has 8 bytes of every row.
+    // There are as many columns as ranks: each has 8 bytes of every row.
     const std::int64_t ranks = machine.topology.ranks();
     const Request request = columns_of(std::int64_t{1} << 23, ranks, ranks);
     const PlanAudit found = chosen(request, machine.topology, 16);

@@ -66,7 +66,7 @@ TEST(Placements, NoPlacementCrossesGroups) {
   }
 }
 
-// As MPI-IO on a Blue Gene: the first nodes of each pset aggregate, for all psets.
+// MPI-IO on a Blue Gene did this: the first nodes of each pset aggregate, for all psets.
 TEST(Placements, FirstOfEachWayOutCrossesGroupsInOneGroup) {
   const auto grouped = machine(64, 16, "4x4x4");
   const auto one_group = grouped.with_io_groups(64).value();

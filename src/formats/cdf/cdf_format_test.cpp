@@ -166,7 +166,7 @@ TEST(CdfFormat, CountsTheRecordsOfAWriterThatDidNot) {
   for (std::size_t i = 4; i < 12; ++i) bytes[i] = std::byte{0xff};
   write_bytes(path, bytes);
   EXPECT_EQ(cdf_format(5)->open(path).value().find("u")->map.shape, shape_of({2, 3, 5}));
-  // Nor does room for more of them look like more.
+  // Room for more of them does not look like more, either.
   const auto room = cdf_format(5)->make_room(path, 3);
   ASSERT_TRUE(room.ok()) << room.error().text();
   EXPECT_EQ(cdf_format(5)->open(path).value().find("u")->map.shape, shape_of({2, 3, 5}));

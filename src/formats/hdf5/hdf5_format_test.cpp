@@ -321,7 +321,7 @@ TEST(Hdf5Format, RoomBehindKnownStepsAsksForNewChunksAlone) {
     ASSERT_TRUE(opened.ok()) << opened.error().text();
     const auto asked = hdf5_format()->make_room(path, steps + 1);
     ASSERT_TRUE(asked.ok()) << asked.error().text();
-    // As much is known as is there, and less.
+    // The steps that are known are all that are there, or fewer.
     for (std::int64_t known = 0; known <= steps; ++known) {
       const auto behind = hdf5_format()->make_room_behind(path, steps + 1, opened.value(), known);
       ASSERT_TRUE(behind.ok()) << behind.error().text();

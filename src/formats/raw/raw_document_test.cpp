@@ -16,7 +16,7 @@ namespace {
 
 using array::ElementKind;
 
-// As the first Weirs wrote them.
+// The first Weirs wrote such documents.
 constexpr std::string_view version_1 = R"({
   "format": "weir-raw",
   "version": 1,

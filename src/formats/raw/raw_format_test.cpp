@@ -189,7 +189,7 @@ TEST(RawFormat, GivesItsPlaceToOtherFormats) {
   ASSERT_TRUE(make_file(other, file, path).ok());
   EXPECT_TRUE(std::filesystem::exists(path + ".json"));
   EXPECT_EQ(open_any(path).value().format, "cdf5");
-  // Nor is what can be none, for its length or its kind.
+  // What cannot be one, for its length or its kind, is none.
   std::filesystem::resize_file(path + ".json", most_raw_document_bytes + 1);
   EXPECT_TRUE(make_file(other, file, path).ok());
   EXPECT_EQ(open_any(path).value().format, "cdf5");

@@ -160,7 +160,7 @@ FileDescription two_that_grow() {
   return file;
 }
 
-// As programs do that change one array: the consolidated documents stay as they are.
+// Programs that change one array do this: the consolidated documents stay as they are.
 void change_own_document(const std::string& path, const std::string& name, std::int64_t steps) {
   const std::string file = path + "/" + name + "/zarr.json";
   auto document = ZarrJson::parse(text_of(file));
@@ -428,7 +428,7 @@ TEST(ZarrFormat, ReadsShardsOfAnotherOrder) {
   EXPECT_NE(failure_of_reading(path).find("shorter than its index"), std::string::npos);
 }
 
-// As zarr-python 3.1 writes them.
+// zarr-python 3.1 writes them so.
 constexpr const char* of_zarr_python = R"({"zarr_format": 3, "node_type": "array",
   "shape": [7, 9], "data_type": "float32",
   "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 4]}},
