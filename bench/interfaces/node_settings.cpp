@@ -3,14 +3,14 @@
 #include <optional>
 #include <string>
 
-#include "topology/io_groups.hpp"
+#include "topology/io_groups_choice.hpp"
 
 namespace weir::bench {
 
 Setting io_groups_setting() {
-  return {.metavar = "N|LIST",
+  return {.metavar = "N|LIST|SOURCE",
           .complaint = [](const std::string& text) -> std::optional<std::string> {
-            const auto parsed = topology::IoGroups::parse(text);
+            const auto parsed = topology::IoGroupsChoice::parse(text);
             if (parsed) return std::nullopt;
             return "names no I/O groups: " + parsed.error().message;
           }};

@@ -7,8 +7,8 @@ namespace weir::bench {
 
 inline constexpr const char* io_groups_help =
     "weir: I/O groups, between which no data moves: N consecutive nodes each, or the group of "
-    "every "
-    "node, such as 0,0,1,1 or 0*2,1*2 [one group]";
+    "every node, such as 0,0,1,1 or 0*2,1*2, or who tells of them: slurm, lnet, cray, discover, "
+    "description:FILE, infiniband:FILE, discover:FILE [one group]";
 
 inline constexpr const char* ranks_per_node_help =
     "weir: N consecutive ranks count as a node, to measure on one machine what several nodes do "

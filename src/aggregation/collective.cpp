@@ -367,6 +367,11 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   }
   if (!chosen.io_groups_origin.empty()) {
     state.planner->set_io_groups_origin(", from " + chosen.io_groups_origin);
+  } else if (!chosen.io_groups_asked.empty()) {
+    state.planner->explain_one_io_group(fmt::format(
+        "one, because none could be made from {}: the place of some node is unknown, or "
+        "all nodes share one, or none do",
+        chosen.io_groups_asked));
   }
   return std::unique_ptr<Collective>(new Collective(std::move(state)));
 }

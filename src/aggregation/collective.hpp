@@ -89,6 +89,7 @@ struct CollectiveSettings {
   std::int64_t ranks_per_node = 0;
   topology::IoGroups io_groups;  // of the nodes; no data is exchanged between them
   std::string io_groups_origin;  // who says so, for explain(); empty: nobody
+  std::string io_groups_asked;  // whom `node_places` are from, for explain() if they make no groups
   // Without a value, `io_groups` counts. Otherwise this is what the system tells the rank of its
   // node, and need not be equal on all ranks: the nodes that share something are a group.
   std::optional<topology::NodePlaces> node_places;

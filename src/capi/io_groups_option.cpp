@@ -1,9 +1,12 @@
 #include "capi/io_groups_option.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "capi/shared_file.hpp"
 #include "common/settings.hpp"
@@ -19,7 +22,7 @@ using topology::PlaceSource;
 
 // Sets the place of this rank's host in the groups that a description names.
 Outcome find_described_place(Ranks& ranks, SessionOptions& chosen) {
-  const std::string& file = chosen.io_groups_file;
+  const std::string& file = chosen.io_groups.file;
   // Only rank 0 makes a table of all hosts.
   const auto check = [&](std::string& text) -> Status {
     const auto groups = plan::parse_described_groups(text, file);
@@ -48,7 +51,7 @@ Outcome find_described_place(Ranks& ranks, SessionOptions& chosen) {
 
 // Sets the place of this rank's node in the recorded fabric, besides what the system tells of it.
 Outcome find_place_in_fabric(Ranks& ranks, SessionOptions& chosen) {
-  const std::string& file = chosen.io_groups_file;
+  const std::string& file = chosen.io_groups.file;
   using topology::InfinibandFabric;
   const auto shorten = [&](std::string& text) -> Status {
     const auto fabric = InfinibandFabric::parse(text);
@@ -69,19 +72,30 @@ Outcome find_place_in_fabric(Ranks& ranks, SessionOptions& chosen) {
   return {};
 }
 
+// What "discover" asks, in words for people.
+std::vector<std::string_view> asked_by_discover() {
+  std::vector<std::string_view> all;
+  for (const PlaceSource source : topology::place_sources) {
+    if (source != PlaceSource::description) all.push_back(topology::text_of(source));
+  }
+  return all;
+}
+
 }  // namespace
 
 Outcome choose_io_groups(Ranks& ranks, SessionOptions& chosen,
                          std::int64_t described_nodes_per_group) {
   aggregation::CollectiveSettings& settings = chosen.settings;
-  const auto source = chosen.io_groups_from();
+  const auto source = chosen.io_groups.one_source();
   if (source == PlaceSource::description) return find_described_place(ranks, chosen);
-  if (!chosen.io_groups_source.empty()) {
+  if (!chosen.io_groups.source.empty()) {
+    settings.io_groups_asked = source ? std::string(topology::text_of(*source))
+                                      : fmt::format("{}", fmt::join(asked_by_discover(), ", "));
     settings.node_places =
         storage::network_places(source, process_environment, storage::host_name());
-    if (!chosen.io_groups_file.empty()) return find_place_in_fabric(ranks, chosen);
-  } else if (chosen.io_groups) {
-    settings.io_groups = *chosen.io_groups;
+    if (!chosen.io_groups.file.empty()) return find_place_in_fabric(ranks, chosen);
+  } else if (chosen.io_groups.groups) {
+    settings.io_groups = *chosen.io_groups.groups;
     settings.io_groups_origin = "the option io_groups or WEIR_IO_GROUPS";
   } else if (described_nodes_per_group > 0) {
     settings.io_groups = topology::IoGroups(described_nodes_per_group);

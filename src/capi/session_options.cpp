@@ -90,40 +90,13 @@ std::string excerpt(std::string text) {
   return text.size() <= longest_excerpt ? text : text.substr(0, longest_excerpt) + "…";
 }
 
-constexpr const char* discover = "discover";
-
-// Returns whether the text asks for what the system or a file tells, and not for given groups; then
-// takes the source and the file of "SOURCE" or "SOURCE:FILE".
-bool take_source_of_groups(std::string_view text, SessionOptions& options) {
-  const std::size_t colon = text.find(':');
-  const bool has_file = colon != std::string_view::npos && colon + 1 < text.size();
-  const std::string_view word = text.substr(0, colon);
-  const auto source = topology::source_named(word);
-  if (!source && word != discover) return false;
-  const bool needs_file =
-      source == topology::PlaceSource::description || source == topology::PlaceSource::infiniband;
-  const bool takes_file = needs_file || !source;
-  const bool has_colon = colon != std::string_view::npos;
-  if ((needs_file || has_colon) && !(takes_file && has_file)) return false;
-  options.io_groups_source = word;
-  options.io_groups_file = has_file ? text.substr(colon + 1) : "";
-  return true;
-}
-
 Outcome read_io_groups(const char* text, const std::string& from, SessionOptions& options) {
   if (text == nullptr) return {};
-  options.io_groups_source.clear();
-  options.io_groups_file.clear();
-  if (take_source_of_groups(text, options)) return {};
-  const auto parsed = topology::IoGroups::parse(text);
+  auto parsed = topology::IoGroupsChoice::parse(text);
   if (!parsed) {
-    return bad_argument(
-        fmt::format("{} is '{}': {}, or lnet, slurm, cray or discover for those that the system "
-                    "tells, or description:FILE, infiniband:FILE or discover:FILE for those that a "
-                    "file names",
-                    from, excerpt(text), parsed.error().message));
+    return bad_argument(fmt::format("{} is '{}': {}", from, excerpt(text), parsed.error().message));
   }
-  options.io_groups = parsed.value();
+  options.io_groups = std::move(parsed).value();
   return {};
 }
 
@@ -252,10 +225,6 @@ std::map<std::string, std::string> parse_variables(const std::string& text) {
 
 }  // namespace
 
-std::optional<topology::PlaceSource> SessionOptions::io_groups_from() const {
-  return topology::source_named(io_groups_source);
-}
-
 void SessionOptions::override(topology::FileTargets& described) const {
   if (stripe_bytes > 0) described.stripe_bytes = stripe_bytes;
   if (lock_bytes > 0) described.lock_bytes = lock_bytes;
@@ -263,8 +232,6 @@ void SessionOptions::override(topology::FileTargets& described) const {
 }
 
 std::string SessionOptions::text() const {
-  std::string groups = io_groups ? io_groups->text() : "-";
-  if (!io_groups_source.empty()) groups = fmt::format("{}:{}", io_groups_source, io_groups_file);
   return fmt::format(
       "deadline_seconds {}, strategy {}, aggregators {}, buffer_bytes {}, buffers {}, "
       "ranks_per_node {}, alignment_bytes {}, stripe_bytes {}, lock_bytes {}, targets {}, engine "
@@ -272,7 +239,7 @@ std::string SessionOptions::text() const {
       settings.deadline_seconds, aggregation::name_of(settings.strategy), settings.aggregators,
       settings.buffer_bytes, settings.buffers, settings.ranks_per_node, alignment_bytes,
       stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine),
-      settings.staging.text(), aggregation::name_of(settings.staging_lost), groups,
+      settings.staging.text(), aggregation::name_of(settings.staging_lost), io_groups.text(),
       topology::name_of(settings.placement));
 }
 

@@ -13,7 +13,7 @@
 #include "capi/outcome.hpp"
 #include "capi/ranks.hpp"
 #include "common/settings.hpp"
-#include "topology/io_groups.hpp"
+#include "topology/io_groups_choice.hpp"
 #include "topology/network.hpp"
 #include "topology/node_place.hpp"
 #include "topology/topology.hpp"
@@ -29,16 +29,9 @@ struct SessionOptions {
   std::int64_t stripe_bytes = 0;
   std::int64_t lock_bytes = 0;
   std::int64_t targets = 0;
-  // Nothing: as the platform is described.
-  std::optional<topology::IoGroups> io_groups;
-  // In place of those: a source of the nodes' places in the network by its word, or "discover" for
-  // the first that makes groups. Empty: none.
-  std::string io_groups_source;
-  std::string io_groups_file;  // of a description, or of a record of an InfiniBand fabric
+  topology::IoGroupsChoice io_groups;
   std::optional<topology::Network> network;
 
-  // Returns the one source that io_groups_source names, or nothing for all.
-  [[nodiscard]] std::optional<topology::PlaceSource> io_groups_from() const;
   // Replaces the values of the platform's description by the values that are specified here.
   void override(topology::FileTargets& described) const;
   // Returns everything that must be alike on all ranks, for the text of the call.

@@ -171,7 +171,8 @@ Result<std::shared_ptr<const Planned>> Planner::plan(const Request& request,
   }
   auto choice = choose(request, topology, overrides.targets.value_or(targets_), rates_, here);
   if (!choice) return choice.error();
-  if (!choice.value().io_groups.empty()) choice.value().io_groups += io_groups_origin_;
+  std::string& io_groups = choice.value().io_groups;
+  io_groups = io_groups.empty() ? one_io_group_ : io_groups + io_groups_origin_;
   const Parameters& parameters = choice.value().parameters();
   auto plan = Plan::create(request, topology, parameters,
                            Plan::group_of(topology, parameters.strategy, rank_));

@@ -78,6 +78,8 @@ class Planner {
 
   // What explain() says after the number of I/O groups.
   void set_io_groups_origin(std::string origin) { io_groups_origin_ = std::move(origin); }
+  // What explain() says of the I/O groups if there is one, although several were asked for.
+  void explain_one_io_group(std::string reason) { one_io_group_ = std::move(reason); }
 
   // Returns the plan of the rank's group. All ranks that make the same request get the same choice.
   // Fails if choose() does.
@@ -102,6 +104,7 @@ class Planner {
   std::int64_t rank_;
   std::int64_t holders_;
   std::string io_groups_origin_;
+  std::string one_io_group_;
   PlanCache cache_;
 };
 

@@ -154,18 +154,22 @@ TEST_F(Environment, TheIoGroupsAreThoseOfSlurmsLeafSwitches) {
   EXPECT_TRUE(has(explained_with_groups("discover"),
                   "\nI/O groups: 2 (of 2 nodes each), from SLURM_TOPOLOGY_ADDR of each node\n"))
       << "this machine has neither routers to Lustre nor a Cray's name";
-  EXPECT_FALSE(has(explained_with_groups("cray"), "I/O groups"));
-  EXPECT_FALSE(has(explained_with_groups("lnet"), "I/O groups"));
+  EXPECT_TRUE(has(explained_with_groups("cray"),
+                  "\nI/O groups: one, because none could be made from Cray's name of each node:"));
+  EXPECT_TRUE(has(explained_with_groups("lnet"),
+                  "\nI/O groups: one, because none could be made from the LNet routers of"));
   set("WEIR_IO_GROUPS", "slurm");
   EXPECT_TRUE(has(explained_with_groups(nullptr), "\nI/O groups: 2 (of 2 nodes each)"));
   // What the program gives goes first.
   EXPECT_TRUE(has(explained_with_groups("0*3,1"), "(1 of 3 nodes, 1 of 1 node), from the option"));
   EXPECT_FALSE(has(explained_with_groups(""), "I/O groups"));
   // A launcher that passes one node's variables on, and nodes that know nothing.
+  constexpr const char* one =
+      "\nI/O groups: one, because none could be made from SLURM_TOPOLOGY_ADDR";
   set_here("SLURM_TOPOLOGY_ADDR", "top.s0.n0");
-  EXPECT_FALSE(has(explained_with_groups(nullptr), "I/O groups"));
+  EXPECT_TRUE(has(explained_with_groups(nullptr), one));
   if (rank_of_world() == 3) unset("SLURM_TOPOLOGY_ADDR");
-  EXPECT_FALSE(has(explained_with_groups(nullptr), "I/O groups"));
+  EXPECT_TRUE(has(explained_with_groups(nullptr), one));
 }
 
 TEST_F(Environment, TheIoGroupsAreThoseThatADescriptionNames) {
@@ -245,7 +249,8 @@ TEST_F(Environment, TheIoGroupsAreThoseOfInfinibandsLeafSwitches) {
   given_host() = "n" + std::to_string(rank_of_world()) + ".here.org";
   EXPECT_TRUE(has(explained("infiniband", fabric), found));
   EXPECT_TRUE(has(explained("discover", fabric), found));
-  EXPECT_FALSE(has(explained("infiniband", adapter(0, 'a') + adapter(1, 'b')), "I/O groups"))
+  EXPECT_TRUE(has(explained("infiniband", adapter(0, 'a') + adapter(1, 'b')),
+                  "\nI/O groups: one, because none could be made from the leaf switches"))
       << "two nodes are not in the record";
   set_here("SLURM_TOPOLOGY_ADDR_PATTERN", "switch.node");
   set_here("SLURM_TOPOLOGY_ADDR",

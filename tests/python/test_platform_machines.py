@@ -84,6 +84,13 @@ def test_every_figure_of_a_machine_has_a_source(name: str) -> None:
     assert platform.machine.source
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_nodes_behind_an_io_node_are_an_io_group_for_sessions(name: str) -> None:
+    platform = shipped_platform(name)
+    units = {stage.nodes_per_unit for stage in platform.stages if stage.kind == "I/O node"}
+    assert {platform.nodes_per_io_group} == (units or {None})
+
+
 @pytest.mark.parametrize("row", table_2(), ids=lambda row: row["name"])
 def test_a_row_of_the_table_is_that_of_the_paper(row: dict[str, str]) -> None:
     name = {"Intrepid": "intrepid-2008"}.get(row["name"], row["name"].lower())

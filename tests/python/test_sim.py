@@ -291,6 +291,10 @@ def swept(rates: dict[int, float]) -> list[Simulated]:
 def test_the_level_from_which_more_brings_little_is_named() -> None:
     told = enough_text(swept({4: 10e9, 8: 20e9, 16: 20.4e9, 32: 20.5e9}))
     assert told.startswith("stagers 8 is the first level with 98 % of the best rate")
+    rising = enough_text(swept({4: 10e9, 8: 15e9, 16: 18e9}))
+    assert rising.startswith(
+        "stagers 16, the last level, brings 20 % more than 8: try more; limit: "
+    )
     assert enough_text([Simulated({}, glean(), outcome(1e9))]) == ""
 
 

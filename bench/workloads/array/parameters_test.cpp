@@ -132,6 +132,8 @@ TEST(ArrayParameters, WhatCanBeIsTaken) {
        "--peak"},
       {"--chunk", "natural", "--api", "hdf5", "--aggregators", "2", "--buffer", "1m"},
       {"--engine", "null", "--api", "weir,weir-zarr", "--no-verify"},
+      {"--io-groups", "discover", "--api", "weir"},
+      {"--io-groups", "description:groups.toml", "--api", "weir"},
   };
   for (const auto& arguments : all) EXPECT_EQ(refusal(arguments), "") << arguments[1];
 }

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "interfaces/node_settings.hpp"
-#include "topology/io_groups.hpp"
+#include "topology/io_groups_choice.hpp"
 
 namespace weir::bench::opening {
 namespace {
@@ -118,8 +118,8 @@ Result<Options> options_of(const Settings& settings) {
   if (options.one_file_per_rank && settings.given("layout")) {
     return refuse("--one-file-per-rank and --layout are both given: give one of them");
   }
-  const auto groups = topology::IoGroups::parse(options.io_groups);
-  if (options.count && groups && groups.value().is_list()) {
+  const auto choice = topology::IoGroupsChoice::parse(options.io_groups);
+  if (options.count && choice && choice.value().groups && choice.value().groups->is_list()) {
     return refuse(fmt::format(
         "--io-groups {}: counting is done on fewer ranks, which may be on fewer nodes than the "
         "list has: give a number of nodes for each group, or --no-count",

@@ -195,6 +195,13 @@ def enough_text(several: Sequence[Simulated]) -> str:
     best = max(one.outcome.bytes_per_second for one in ordered)
     first = next(one for one in ordered if one.outcome.bytes_per_second >= ENOUGH * best)
     level = level_text(names[0], first.levels[names[0]])
+    if first is ordered[-1] and len(ordered) > 1:
+        before = ordered[-2]
+        more = first.outcome.bytes_per_second / before.outcome.bytes_per_second - 1
+        return (
+            f"{names[0]} {level}, the last level, brings {percent_text(more)} more than "
+            f"{level_text(names[0], before.levels[names[0]])}: try more; limit: {first.limit}"
+        )
     share = percent_text(first.outcome.bytes_per_second / best)
     return (
         f"{names[0]} {level} is the first level with {share} of the best rate; limit: {first.limit}"
