@@ -110,10 +110,7 @@ CallQueue::Turn::Turn(CallQueue& queue, Call call, const std::function<Status()>
 
 CallQueue::Turn::~Turn() {
   // A call may fail alike on all ranks before it asks rank 0.
-  if (queue_.state_.asked && queue_.state_.group->own_place() == 0) {
-    queue_.state_.group->openings().release(*queue_.state_.asked);
-  }
-  queue_.state_.asked.reset();
+  release_asked(queue_.state_);
 }
 
 Status CallQueue::complete(const Request& request) {

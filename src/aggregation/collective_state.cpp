@@ -58,8 +58,14 @@ void note_broken(CollectiveState& state, const Error& error) {
   if (ranks::ends_communication(error)) state.broken = true;
 }
 
+void release_asked(CollectiveState& state) {
+  if (state.asked && state.group->own_place() == 0) state.group->openings().release(*state.asked);
+  state.asked.reset();
+}
+
 Status agree_on(CollectiveState& state, const Status& mine, std::int64_t unstored) {
   if (state.broken) return broken_collective();
+  release_asked(state);
   Status agreed = agree(state.group->agreements(), state.communicator, {.possible = mine},
                         state.settings.deadline_seconds, unstored);
   if (!agreed.ok()) note_broken(state, agreed.error());
@@ -85,8 +91,16 @@ Status share(CollectiveState& state, std::string& text, const char* what) {
 Result<std::string> ask_rank_0(CollectiveState& state, const Status& possible,
                                const std::function<Result<std::string>()>& find, const char* what) {
   if (state.broken) return broken_collective();
+  Result<std::string> found = possible.ok() ? std::string() : Result<std::string>(possible.error());
+  if (state.rank == 0 && possible.ok()) found = found_by(find);
+  return told_by_rank_0(state, found, what);
+}
+
+Result<std::string> told_by_rank_0(CollectiveState& state, const Result<std::string>& found,
+                                   const char* what) {
+  if (state.broken) return broken_collective();
   std::string message;
-  if (state.rank == 0) message = message_of(possible.ok() ? found_by(find) : possible.error());
+  if (state.rank == 0) message = message_of(found);
   Status told;
   if (state.asked) {
     const ranks::Channel::Round asked = *std::exchange(state.asked, std::nullopt);
@@ -96,15 +110,6 @@ Result<std::string> ask_rank_0(CollectiveState& state, const Status& possible,
     told = share(state, message, what);
   }
   if (!told.ok()) return told.error();
-  return found_in(message);
-}
-
-Result<std::string> told_by_rank_0(CollectiveState& state, const Result<std::string>& found,
-                                   const char* what) {
-  if (state.broken) return broken_collective();
-  std::string message;
-  if (state.rank == 0) message = message_of(found);
-  if (Status shared = share(state, message, what); !shared.ok()) return shared.error();
   return found_in(message);
 }
 

@@ -63,8 +63,12 @@ void note_broken(CollectiveState& state, const Error& error);
 // The following functions are collective; each marks the state as broken if its deadline passes or
 // MPI fails.
 
+// Lets the ranks go on that wait for rank 0's answer to the call under way, if it has asked for one
+// and was not answered: until then they take part in nothing else.
+void release_asked(CollectiveState& state);
 // Agrees on the outcome of a step; `mine` is the outcome on this rank. Every rank gets the error of
-// the lowest rank that failed. `unstored`: as for Agreement::start().
+// the lowest rank that failed. A question to rank 0 that was not answered is given up.
+// `unstored`: as for Agreement::start().
 [[nodiscard]] Status agree_on(CollectiveState& state, const Status& mine,
                               std::int64_t unstored = 0);
 // Waits until an operation has ended that all ranks began, or those of this rank's node or the
@@ -80,7 +84,7 @@ void note_broken(CollectiveState& state, const Error& error);
 [[nodiscard]] Result<std::string> ask_rank_0(CollectiveState& state, const Status& possible,
                                              const std::function<Result<std::string>()>& find,
                                              const char* what);
-// Sends to every rank what rank 0 has already found.
+// Sends to every rank what rank 0 has already found, likewise.
 [[nodiscard]] Result<std::string> told_by_rank_0(CollectiveState& state,
                                                  const Result<std::string>& found,
                                                  const char* what);

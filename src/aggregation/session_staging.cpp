@@ -308,9 +308,7 @@ Error array_is_lost(const std::string& path) {
 Status leave_lost_stagers(CollectiveState& state) {
   if (state.settings.staging_lost == StagingLost::fail) return {};
   if (state.staging == nullptr && state.lost_staging == nullptr) return {};
-  // Ranks that wait for rank 0's answer to the call would vote on nothing else before it.
-  if (state.asked && state.group->own_place() == 0) state.group->openings().release(*state.asked);
-  state.asked.reset();
+  release_asked(state);
   if (state.staging == nullptr) return {};
   Status lost = agree_on(state, state.staging->stager().check());
   if (lost.ok() || state.broken) return lost;

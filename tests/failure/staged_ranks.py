@@ -526,6 +526,21 @@ def held(comm, folder: Path, file_format: str) -> None:
         writer.file.close()
 
 
+def two_files(comm, folder: Path, file_format: str) -> None:
+    """Waits for a step of a file behind which all ranks have written another file."""
+    with weir.Session(comm, staging=given_staging(), deadline_seconds=20) as session:
+        writers = [Writer(session, path_of(folder, file_format, name), file_format)
+                   for name in ("a", "b")]  # fmt: skip
+        for step in range(2):
+            for writer in writers:
+                writer.step(step)
+            for writer in writers:
+                writer.file.wait_for_step(20)
+                assert writer.file.is_step_stored()
+        for writer in writers:
+            writer.file.close()
+
+
 def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") -> None:
     with weir.Session(comm, staging=given_staging()) as session:
         writer = Writer(session, path_of(folder, file_format, name), file_format, durability="none")

@@ -66,6 +66,17 @@ def test_a_stager_encodes_the_chunks_of_zarr(
     assert bytes_below(paths[0]) == bytes_below(paths[1])
 
 
+def test_a_step_can_be_waited_for_behind_writes_to_another_file(
+    tmp_path: Path, stagers: Stager
+) -> None:
+    """Several stagers settle what was written since; nobody may wait for rank 0 meanwhile."""
+    ended = run(stagers, "two_files", tmp_path, "raw")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    stagers.wait_until_stored()
+    for name in ("a", "b"):
+        assert steps_in(tmp_path / f"{name}.raw") == 2
+
+
 def test_an_array_by_itself_is_stored_by_the_stager(tmp_path: Path, stagers: Stager) -> None:
     ended = run(stagers, "alone", tmp_path, "raw")
     assert ended.returncode == 0, ended.stdout + ended.stderr

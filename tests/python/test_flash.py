@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from mpi_marks import needs_pnetcdf
 from numpy.typing import NDArray
+from own_stager import start_service
 
 from output_runs import TWICE, elements, kept, run_workload, same_bits
 from report_reader import read_report
@@ -98,6 +99,32 @@ def test_netcdf_has_the_arrays_of_flash(api: str, tmp_path: Path) -> None:
         assert set(file) == NETCDF_NAMES | set(PLOTTED)
         found = np.asarray(file["temp"][...])
         assert same_bits(found.astype("float32"), expected(run, 4, 6, "float32"))
+
+
+def test_stagers_of_a_service_store_the_same_files(tmp_path: Path) -> None:
+    stagers = start_service(2)
+    try:
+        words = ("--staging", "none,service", "--service", str(stagers.rendezvous), "--keep")
+        runs = flash(tmp_path, "--api", "weir-hdf5", *words, variables={})
+        stagers.wait_until_stored()
+    finally:
+        stagers.kill()
+    assert set(runs) == {"weir-hdf5", "weir-hdf5 staged by a service"}
+    for run in runs.values():
+        assert run.verification.bytes_verified == 2 * run.plan.disk_bytes_total
+    plain, staged = (kept(tmp_path, f"weir-hdf5{how}") for how in ("", "-staged-service"))
+    names = sorted(one.name for one in plain.iterdir())
+    assert names == sorted(one.name for one in staged.iterdir())
+    assert len(names) == 5
+
+
+@pytest.mark.parametrize("words", [("--staging", "service"), ("--service", "here")])
+def test_a_service_needs_its_place(words: tuple[str, ...], tmp_path: Path) -> None:
+    refused = bench(tmp_path, "flash", *words)
+    assert refused.returncode == 2
+    (line,) = refused.stderr.splitlines()
+    assert "--staging" in line
+    assert "--service" in line
 
 
 def test_staging_hides_storing_and_the_files_are_the_same(

@@ -16,8 +16,6 @@ namespace weir::bench::output {
 namespace {
 
 constexpr std::int64_t looks_per_step = 32;  // during busy work, at files that were handed over
-constexpr const char* by_node = "node";      // Weir's names of who stores what is written
-constexpr const char* by_ranks = "none";
 
 // Compares the elements of a rank's box. The offset is in the whole array, as of variables.
 std::optional<PayloadMismatch> difference(const ArrayBox& box,
@@ -176,15 +174,27 @@ Result<OutputRecord> Executor::run(const Configuration& configuration, std::int3
   return record;
 }
 
+std::string Executor::staging_of(const Variant& variant) const {
+  switch (variant.staging) {
+    case Staging::none:
+      return "none";
+    case Staging::node:
+      return "node";
+    case Staging::service:
+      return "service:" + options_.service;
+  }
+  return "none";
+}
+
 Result<Session*> Executor::session_of(const Variant& variant) {
-  std::unique_ptr<Session>& session = sessions_[{variant.api, variant.staged}];
+  std::unique_ptr<Session>& session = sessions_[{variant.api, variant.staging}];
   if (session == nullptr) {
     auto opened = open_session(*variant.api, {.communicator = job_.world,
                                               .deadline_seconds = job_.deadline_seconds,
                                               .striping = core_.striping,
                                               .durability = core_.durability,
                                               .hints_file = options_.hints_file,
-                                              .staging = variant.staged ? by_node : by_ranks});
+                                              .staging = staging_of(variant)});
     if (!opened) return opened.error();
     session = std::move(opened).value();
   }
@@ -215,7 +225,7 @@ void Executor::fill(const Turn& turn) {
 Status Executor::write_file(const Turn& turn, OutputRecord& record) {
   const Part& part = part_of(turn, Direction::write);
   const std::string path = path_of(turn);
-  const bool staged = turn.configuration.variant.staged;
+  const bool staged = turn.configuration.variant.is_staged();
   fill(turn);
   // A session is opened with its first file, but outside the file's time.
   guard_.entering("opening the interface", &path, -1);

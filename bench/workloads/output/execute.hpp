@@ -105,6 +105,8 @@ class Executor {
   [[nodiscard]] std::string path_of(const Turn& turn) const;
   [[nodiscard]] ElementPayload payload_of(const Turn& turn, const FileArray& array) const;
   Status make_folder(const Configuration& configuration) const;
+  // Returns what Weir calls it.
+  [[nodiscard]] std::string staging_of(const Variant& variant) const;
   Result<Session*> session_of(const Variant& variant);
   Result<std::unique_ptr<File>> open(const Turn& turn, const std::string& path,
                                      Direction direction);
@@ -126,7 +128,7 @@ class Executor {
   std::vector<Kind> kinds_;
   std::map<Form, Part> parts_;
   Ring memory_;  // one buffer, which the variables of every part share
-  std::map<std::pair<const Interface*, bool>, std::unique_ptr<Session>> sessions_;
+  std::map<std::pair<const Interface*, Staging>, std::unique_ptr<Session>> sessions_;
   std::vector<Pending> pending_;
   std::int64_t work_operations_ = 0;  // after each output step
   double work_value_ = 0;             // so that the work is not left out

@@ -84,7 +84,7 @@ ordered_json OutputRun::figures(const JobFacts& facts, bool counted) {
     if (!counted) continue;
     one.observed.add(found.rate_foreground);
     one.storage.add(found.rate_span);
-    if (configuration_.variant.staged && found.span_seconds > 0) {
+    if (configuration_.variant.is_staged() && found.span_seconds > 0) {
       one.hidden.push_back(std::max(0.0, 1 - found.foreground_seconds.max / found.span_seconds));
     }
   }
@@ -113,7 +113,7 @@ void OutputRun::put_series(const RepetitionPolicy& policy) {
   }
   ordered_json& outputs = run()["outputs"];
   outputs = content_.facts();
-  outputs["staged"] = configuration_.variant.staged;
+  outputs["staged"] = configuration_.variant.is_staged();
   outputs["work_requested_seconds"] =
       options_.work_seconds * static_cast<double>(steps_of(content_.kinds()));
   outputs["work"] = work_.to_json(policy);

@@ -23,11 +23,15 @@ Error refuse(const char* workload, const std::string& rule) {
 }
 
 std::string Variant::label() const {
-  return fmt::format("{}{}", api->name, staged ? " staged" : "");
+  const bool by_service = staging == Staging::service;
+  return fmt::format("{}{}{}", api->name, is_staged() ? " staged" : "",
+                     by_service ? " by a service" : "");
 }
 
 std::string Variant::slug() const {
-  return fmt::format("{}{}", api->name, staged ? "-staged" : "");
+  const bool by_service = staging == Staging::service;
+  return fmt::format("{}{}{}", api->name, is_staged() ? "-staged" : "",
+                     by_service ? "-service" : "");
 }
 
 FieldSettings<Variant> variant_table() {
@@ -37,11 +41,11 @@ FieldSettings<Variant> variant_table() {
        "api",
        "interface; several make several configurations, interleaved",
        {.default_value = "weir-hdf5", .metavar = "LIST", .letter = "a"}},
-      {&Variant::staged,
-       {{"none", false}, {"node", true}},
+      {&Variant::staging,
+       staging_words(),
        "staging",
-       "weir-hdf5, weir-cdf5: who stores the files: the ranks (none), or a process of the node "
-       "while the ranks go on (node)",
+       "weir-hdf5, weir-cdf5: who stores the files: the ranks (none), or while the ranks go on a "
+       "process of the node (node), or stagers on other nodes (service)",
        {.default_value = "none", .metavar = "LIST"}},
   });
 }
@@ -52,6 +56,10 @@ FieldSettings<Options> options_table() {
        "work",
        "time of busy work after each output step",
        {.default_value = "0", .metavar = "SECONDS", .range = {0, longest_work}}},
+      {&Options::service,
+       "service",
+       "service: file or folder by which its stagers are found, as they got it by --rendezvous",
+       {.metavar = "PLACE"}},
       {&Options::keep, "keep", "keep the files of the last repetition"},
       {&Options::hints_file,
        "hints",
@@ -81,16 +89,18 @@ Options options_of(const Settings& settings) {
 
 Result<std::vector<Variant>> variants_of(const char* workload, const Settings& settings) {
   std::vector<Variant> variants = combinations(settings, variant_table());
-  const bool some_unstaged = std::ranges::any_of(variants, [](auto& one) { return !one.staged; });
+  const bool some_unstaged =
+      std::ranges::any_of(variants, [](auto& one) { return !one.is_staged(); });
   if (!some_unstaged) {
     for (const Variant& variant : variants) {
       if (variant.api->can.stages) continue;
-      return refuse(workload, fmt::format("--staging node: {} cannot be staged: use weir-hdf5 or "
+      return refuse(workload, fmt::format("--staging: {} cannot be staged: use weir-hdf5 or "
                                           "weir-cdf5, or --staging none,node",
                                           variant.api->name));
     }
   }
-  std::erase_if(variants, [](const Variant& one) { return one.staged && !one.api->can.stages; });
+  std::erase_if(variants,
+                [](const Variant& one) { return one.is_staged() && !one.api->can.stages; });
   std::set<std::string> seen;
   for (const Variant& variant : variants) {
     if (seen.insert(variant.slug()).second) continue;
@@ -112,6 +122,13 @@ Status check_combination(const char* workload, const Options& options, const Cor
     return refuse(workload,
                   "--rank-shift: the workload decides which rank reads what: leave it "
                   "out");
+  }
+  const bool has_service = std::ranges::any_of(
+      variants, [](const Variant& one) { return one.staging == Staging::service; });
+  if (has_service == options.service.empty()) {
+    return refuse(workload,
+                  has_service ? "--staging service: give the place of its stagers with --service"
+                              : "--service is for stagers of a service: add service to --staging");
   }
   for (const Variant& variant : variants) {
     if (variant.api->can.mpi_io || options.hints_file.empty()) continue;

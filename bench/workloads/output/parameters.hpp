@@ -10,6 +10,7 @@
 #include "common/settings.hpp"
 #include "common/status.hpp"
 #include "interfaces/interface.hpp"
+#include "interfaces/staging.hpp"
 #include "measurement/core_settings.hpp"
 
 namespace weir::bench::output {
@@ -17,8 +18,9 @@ namespace weir::bench::output {
 // One configuration.
 struct Variant {
   const Interface* api = nullptr;
-  bool staged = false;
+  Staging staging = Staging::none;
 
+  [[nodiscard]] bool is_staged() const { return staging != Staging::none; }
   [[nodiscard]] std::string label() const;  // "weir-hdf5 staged"
   [[nodiscard]] std::string slug() const;   // no two configurations of a job share one
 };
@@ -28,6 +30,7 @@ struct Options {
   double work_seconds = 0;  // of busy work after each output step
   bool keep = false;        // the files of the last repetition stay
   std::string hints_file;
+  std::string service;  // file or folder by which the stagers of a service are found
 };
 
 [[nodiscard]] FieldSettings<Variant> variant_table();

@@ -11,12 +11,10 @@
 #include "common/status.hpp"
 #include "interfaces/array_part.hpp"
 #include "interfaces/interface.hpp"
+#include "interfaces/staging.hpp"
 #include "measurement/core_settings.hpp"
 
 namespace weir::bench::sink {
-
-// Where the stagers are to which messages are handed over.
-enum class Staging { none, node, service };
 
 // One configuration: a route, and a size of messages.
 struct Variant {

@@ -52,11 +52,13 @@ class Planned:
 class Output:
     """How a program writes that computes for ``computing_seconds`` after each output step.
 
-    With ``staged``, stagers take its files over and store them meanwhile.
+    With ``staged``, stagers take its files over and store them meanwhile; ``sent`` says that they
+    get the bytes over the network.
     """
 
     staged: bool
     computing_seconds: float
+    sent: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,12 +130,17 @@ def output_of(parameters: Mapping[str, Parameter]) -> Output | None:
     seconds = float(text)
     if not 0 <= seconds < float("inf"):
         raise ValueError(f"parameter work is {text!r}, expected seconds")
-    return Output(is_staged(parameters), seconds)
+    return Output(is_staged(parameters), seconds, _is_sent(parameters))
 
 
 def is_staged(parameters: Mapping[str, Parameter]) -> bool:
     """Returns whether ranks hand their bytes over to stagers."""
     return _staging(parameters) != NO_STAGERS
+
+
+def _is_sent(parameters: Mapping[str, Parameter]) -> bool:
+    """Returns whether ranks send their bytes to stagers over the network."""
+    return _staging(parameters) not in (NO_STAGERS, *ON_ITS_NODE)
 
 
 def is_dropped(parameters: Mapping[str, Parameter]) -> bool:
@@ -150,7 +157,7 @@ def way_of(parameters: Mapping[str, Parameter]) -> tuple[str, str, int]:
     aggregators = setting(parameters, "aggregators", "0")
     number = int(aggregators) if aggregators.isdigit() else 0
     staging = setting(parameters, "staging", NO_STAGERS)
-    if _staging(parameters) not in (NO_STAGERS, *ON_ITS_NODE) and _given(parameters, "receivers"):
+    if _is_sent(parameters) and _given(parameters, "receivers"):
         own = [setting(parameters, name, "") for name in ("stagers", "receivers")]
         staging = ":".join([staging, *own])
     return _api(parameters), staging, number
@@ -170,7 +177,7 @@ def messages_of(parameters: Mapping[str, Parameter]) -> Messages | None:
         dropped=dropped,
         copied=by_library or not dropped,
         maybe=by_library and dropped and not is_staged(parameters),
-        sent=_staging(parameters) not in (NO_STAGERS, *ON_ITS_NODE),
+        sent=_is_sent(parameters),
     )
 
 
