@@ -7,12 +7,17 @@ from typing import Annotated
 
 import typer
 
-from weir.analysis.history import History, histories_listing, histories_of, is_examined
+from weir.analysis.history import (
+    History,
+    examined_text,
+    histories_listing,
+    histories_of,
+    is_examined,
+)
 from weir.analysis.lasting_change import LEAST_RUNS
 from weir.bench.tables import show_listing
 from weir.commands.find_runs import Root, root_of, runs_below
 from weir.commands.terminal import output_console, warn
-from weir.report.quantities import plural
 from weir.results.errors import ResultError
 
 
@@ -51,10 +56,8 @@ def history_command(
         _show(shown)
     rest = len(chosen) - len(examined)
     warn(
-        f"{plural(len(examined), 'series', 'series')} of at least {LEAST_RUNS} runs examined"
-        + (f", {rest} with fewer runs left out" if rest and not everything else "")
-        + "; of series without a change, one in 50 or fewer is said to have one, and more where "
-        "neighbouring runs are alike"
+        examined_text(len(examined))
+        + (f"; {rest} with fewer runs left out" if rest and not everything else "")
     )
 
 
