@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import shlex
 import time
@@ -35,6 +36,7 @@ from weir.campaign.setup import JobOf, Setup, design_campaign, prepare_campaign
 from weir.campaign.sweep import read_sweep, sweep_file
 from weir.commands.bench import PASSING
 from weir.commands.completion import PassingCommand
+from weir.commands.find_runs import tell_changes
 from weir.commands.job_options import (
     LauncherText,
     MonitorText,
@@ -58,7 +60,7 @@ from weir.follow_up.exploration import (
 from weir.follow_up.points import Measured
 from weir.follow_up.proposal import Proposal
 from weir.report.quantities import plural
-from weir.results.campaign import CAMPAIGN_FILE, Campaign, Value
+from weir.results.campaign import CAMPAIGN_FILE, Campaign, Value, finished_runs
 from weir.results.exploration import (
     LEDGER_FILE,
     ExplorationStep,
@@ -316,6 +318,8 @@ def explore_command(
     done = len(done_runs(read_journals(target, warn)))
     display.show_design(console, setup, planned_bytes(setup), done)
     exploration = Exploration(target, file, setup, job_of, runs, share, most)
+    if begun is not None:
+        tell_changes(itertools.chain(*finished_runs(target, campaign).values()))
     _go_on(exploration)
     session = Session(
         output=target,

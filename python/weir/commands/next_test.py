@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,6 +24,7 @@ from weir.campaign.file import CampaignFile, load_campaign_file, parse_campaign_
 from weir.campaign.folder import COPY
 from weir.campaign.journal import done_runs, read_journals
 from weir.campaign.levels import LevelError, read_levels
+from weir.commands.find_runs import tell_changes
 from weir.commands.terminal import output_console, warn
 from weir.follow_up.campaign_text import campaign_text
 from weir.follow_up.components import (
@@ -275,19 +277,21 @@ def _base(paths: Sequence[Path]) -> Base:
     if len(paths) == 1:
         campaign = campaign_of(paths[0])
         if campaign is not None:
+            tell_changes(itertools.chain(*finished_runs(paths[0], campaign).values()))
             return base_of_campaign(paths[0], campaign)
     loaded = []
     for folder in (folder for path in paths for folder in find_run_folders(path)):
         try:
-            loaded.append(load_run(folder))
+            loaded.append((folder, load_run(folder)))
         except ResultError as error:
             warn(f"left out: {error}")
+    tell_changes(loaded)
     if not loaded:
         raise BenchError(
             f"{_listed(paths)} has no run: give a campaign's folder or one with runs", USAGE
         )
     try:
-        measured = points_of_runs(loaded)
+        measured = points_of_runs([run for _, run in loaded])
     except ValueError as error:
         raise BenchError(f"{_listed(paths)}: {error}", USAGE) from None
     file = CampaignFile(workload=measured.workload, fixed=dict(measured.fixed))
