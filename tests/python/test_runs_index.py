@@ -26,9 +26,14 @@ DAY, YEAR = 86400.0, 365 * 86400.0
 
 
 def source(run: Run, number: int, campaign: str = "", place: str = "") -> Source:
-    place = place or f"night/{number}"
-    more = {"place": place, "is_within": False, "campaign": campaign}
-    return Source(run, None, f"run-{number}", **more)
+    return Source(
+        run,
+        None,
+        f"run-{number}",
+        place=place or f"night/{number}",
+        is_within=False,
+        campaign=campaign,
+    )
 
 
 def page_of(sources: list[Source], tmp_path: Path) -> Element:
