@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -127,7 +128,7 @@ def test_mistakes_are_one_line(said: Said, words: tuple[str, ...], told: str) ->
 def test_every_test_has_a_pool_from_which_it_is_known_again() -> None:
     machine = machine_of(FRANKLIN)
     every = list(candidates(LAYOUT))
-    pools = known_pools(FRANKLIN, every)
+    pools = known_pools(machine, every)
     for placed in every:
         pool = pool_of(machine, placed)
         assert len(pool.targets) == len(set(pool.targets)) == placed.servers * placed.targets
@@ -145,7 +146,7 @@ def test_every_test_has_a_pool_from_which_it_is_known_again() -> None:
 def test_runs_that_are_no_such_test_are_left_out(
     settings: dict[str, int | str], ranks: int
 ) -> None:
-    pools = known_pools(FRANKLIN, candidates(LAYOUT))
+    pools = known_pools(machine_of(FRANKLIN), candidates(LAYOUT))
     run = with_settings(placed_run(Placed(1, 4, 1, 1), 1e9, ranks=ranks), **settings)
     assert placed_of(run, machine_of(FRANKLIN), pools) is None
 
@@ -158,9 +159,14 @@ def with_settings(run: Run, **settings: int | str) -> Run:
     return run.model_copy(update={"parameters": run.parameters | added})
 
 
+@functools.cache
+def some_run() -> Run:
+    return make_run()
+
+
 def placed_run(placed: Placed, rate: float, *, ranks: int | None = None, number: int = 0) -> Run:
     """A run of one file of each rank on the targets of a test."""
-    run = make_run()
+    run = some_run()
     ranks = ranks or placed.tasks
     plan = run.plan.model_copy(update={"ranks": ranks, "files": ranks})
     rates = [Rate.of([rate], direction="write", metric="span", headline=True)]

@@ -186,7 +186,7 @@ def _results(paths: Sequence[Path], platform: Platform) -> Results:
     try:
         machine = machine_of(platform)
         layout = search_of(platform, SCATTER, RUNS, 1).layout
-        pools = known_pools(platform, candidates(layout))
+        pools = known_pools(machine, candidates(layout))
     except ValueError as error:
         raise BenchError(f"--constants: {error}", USAGE) from None
     found: dict[Placed, list[tuple[Run, float]]] = {}

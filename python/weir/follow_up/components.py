@@ -149,6 +149,17 @@ def components_of(platform: Platform) -> tuple[list[Component], dict[str, str]]:
     return made, left_out
 
 
+def pools_of(machine: Machine) -> list[Pool]:
+    """Returns the pools of all campaigns that the description allows."""
+    return [
+        pool
+        for asked in ASKED
+        if all(_units(machine.platform, kind) for kind in asked.kinds)
+        for _, pool in asked.tests(machine)
+        if pool is not None
+    ]
+
+
 def pool_commands(pools: Iterable[Pool], file_system: str = "FS") -> list[str]:
     """Returns the commands that make pools on Lustre."""
     lines = []

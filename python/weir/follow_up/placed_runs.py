@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from weir.follow_up.components import Machine, Pool, components_of, machine_of
+from weir.follow_up.components import Machine, Pool, pools_of
 from weir.follow_up.shared_servers import Placed
-from weir.results.platform import Platform
 from weir.results.schema import Run
 
 
@@ -28,13 +27,10 @@ def pool_of(machine: Machine, placed: Placed) -> Pool:
     return Pool(name, tuple(sorted(targets)))
 
 
-def known_pools(platform: Platform, candidates: Iterable[Placed]) -> Mapping[str, Pool]:
+def known_pools(machine: Machine, candidates: Iterable[Placed]) -> Mapping[str, Pool]:
     """Returns the pools of all tests, and those of the component campaigns, by name."""
-    machine = machine_of(platform)
-    components, _ = components_of(platform)
-    of_components = [pool for one in components for pool in one.pools]
     pools = [pool_of(machine, one) for one in candidates]
-    return {pool.name: pool for pool in (*of_components, *pools)}
+    return {pool.name: pool for pool in (*pools_of(machine), *pools)}
 
 
 def placed_of(run: Run, machine: Machine, pools: Mapping[str, Pool]) -> Placed | None:
