@@ -38,7 +38,8 @@ def history_command(
 
     Runs with the same workload, label, ranks, settings, machine and mount point are a series of
     medians by time. For each change, what differs between the runs before and after it is named:
-    kernel, MPI, file system, Weir's build, load and more. A store may be given as --root.
+    kernel, MPI, file system, Weir's build, load and more. A store may be given as --root. The page
+    that weir report writes over the same folder or store draws the series and their changes.
     """
     below = root_of(root)
     found = histories_of(run for _, run in runs_below(below))
