@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 from synthetic import make_events, make_run, write_run_folder
+from test_history import dated, with_parameters
 from watched_targets import with_targets
 from weir.analysis.campaign_summary import cells_of, combinations_listing
 from weir.report import write_report
 from weir.report.listing import render
+from weir.report.sources import MOST_WITHIN_A_PAGE
 from weir.results.campaign import Campaign
+from weir.results.folder import write_run
 from weir.results.schema import Run
 
 Open = Callable[..., Any]
@@ -392,3 +395,60 @@ def test_the_data_of_a_figure_are_saved(open_report: Open, reports: dict[str, Pa
     assert rows[0].split(",")[2] == shown.get_attribute("value")
     assert saved["ranks-over-time"][0].startswith("write by rank from second,MiB/s,0,")
     assert opened.complaints == []
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page over runs of three configurations, of which two are one campaign's."""
+    root = tmp_path_factory.mktemp("index")
+    for number in range(MOST_WITHIN_A_PAGE + 1):
+        block = max(0, number - MOST_WITHIN_A_PAGE + 2)
+        run = with_parameters(make_run(finalized=True), "command line", block=block)
+        rate = 1e9 * (1 + number)
+        folder = root / ("sweep" if block else f"night-{number}") / f"run-{number}"
+        folder.mkdir(parents=True)
+        write_run(folder, dated(run, 0 if block else number, rate))
+    return write_report(root)
+
+
+def test_the_index_of_runs_is_filtered_sorted_and_printed_whole(
+    index: Path, open_report: Open
+) -> None:
+    opened = open_report(index)
+    page, rows = opened.page, "document.querySelectorAll('.index tbody tr:not([hidden])').length"
+    total = page.evaluate(rows)
+    assert total == MOST_WITHIN_A_PAGE + 1
+    for words, found in (
+        ("NIGHT-7", 1),
+        ("2026-10-05 06:00", 1),
+        ("nonsense", 0),
+        ("ext4 block=1", 1),
+    ):
+        page.fill(".filter input", words)
+        page.get_by_text(f"{found} of {total} runs", exact=True).wait_for()
+        assert page.evaluate(rows) == found
+    page.fill(".filter input", "")
+    page.get_by_text(f"{total} runs", exact=True).wait_for()
+    assert page.evaluate(rows) == total
+    first = "document.querySelector('.index > details strong').textContent"
+    page.click(".index-head button:has-text('Write')")
+    assert page.evaluate(first) == "sweep"
+    page.click(".index-head button:has-text('Write')")
+    assert page.evaluate(first) == "POSIX UNIQUE SYNC"
+    assert page.evaluate("document.querySelectorAll('.index details[open]').length") == 0
+    page.emulate_media(media="print")
+    seen = "[...document.querySelectorAll('.index tbody tr')].every(one => one.offsetHeight > 0)"
+    assert page.evaluate(seen), "rows that are folded are printed"
+    assert opened.complaints == []
+    assert len(opened.requests) == 1
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_index_of_runs_fits_narrow_and_wide_windows(
+    index: Path, open_report: Open, dark: bool
+) -> None:
+    for width in (400, 800, 1280):
+        page = open_report(index, width=width, dark=dark).page
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        top = page.evaluate("document.querySelector('.index').getBoundingClientRect().top")
+        assert top < 900, "the list begins within the first screen"

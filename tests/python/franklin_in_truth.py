@@ -11,21 +11,12 @@ from __future__ import annotations
 import statistics
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weir.follow_up.belief import Belief
-from weir.follow_up.shared_servers import (
-    Layout,
-    NextTest,
-    Placed,
-    belief_of,
-    candidates,
-    layout_of,
-    next_test,
-    shares_of,
-)
+from weir.follow_up.constants_search import ConstantsSearch, knows
+from weir.follow_up.shared_servers import NextTest, Placed, candidates
 from weir.model.uselton import equation_2
 from weir.platform.files import SHIPPED
 from weir.results.platform_file import load_platform
@@ -38,8 +29,6 @@ CONTROLLER = 3072 * MB
 """By its data sheet; the tests of the paper do not contradict it."""
 RUN_SCATTER = 0.02
 RUNS = 3
-NOISE = 1.25 * RUN_SCATTER / RUNS**0.5
-"""Standard error of a median of three runs."""
 EACH = 2e9
 SETUP = 4.0
 """Seconds of quiet between two tests (section 3.7)."""
@@ -64,38 +53,39 @@ class Loop:
 
     seed: int
     at_random: bool = False
-    noise: float = NOISE
+    scatter: float = RUN_SCATTER
 
     def __post_init__(self) -> None:
         platform = load_platform(SHIPPED / "franklin.toml")
-        self.layout: Layout = layout_of(platform)
-        self.belief: Belief = belief_of(platform, self.noise, self.seed)
+        self.search = ConstantsSearch.of(
+            platform,
+            scatter=self.scatter,
+            runs=RUNS,
+            bytes_per_task=EACH,
+            setup_seconds=SETUP,
+            seed=self.seed,
+        )
         self.weather = np.random.default_rng(1000 + self.seed)
         self.tests: list[NextTest] = []
         self.states: list[tuple[Quantity, list[Quantity]]] = []
 
     def step(self) -> None:
-        proposed = next_test(
-            self.belief, self.layout, bytes_per_task=EACH, setup_seconds=SETUP, runs=RUNS
-        )
+        proposed = self.search.propose(within=WITHIN)
+        assert proposed is not None
         if self.at_random:
-            some = list(candidates(self.layout))
+            some = list(candidates(self.search.layout))
             placed = some[self.weather.integers(len(some))]
-            proposed = NextTest(placed, proposed.expected, 0.0, 0.0, "", "")
-        scatter = RUN_SCATTER * self.noise / NOISE
-        rates = true_rate(proposed.placed) * np.exp(scatter * self.weather.standard_normal(RUNS))
-        self.belief = self.belief.after(proposed.placed.columns, 1 / float(np.median(rates)))
-        members = self.belief.members
+            proposed = replace(proposed, placed=placed)
+        rates = true_rate(proposed.placed) * np.exp(
+            self.scatter * self.weather.standard_normal(RUNS)
+        )
+        self.search = self.search.after(proposed.placed, float(np.median(rates)))
         self.tests.append(proposed)
-        self.states.append((self.belief.quantities()["O"], shares_of(members, self.layout)))
+        self.states.append((self.search.limit, self.search.shares))
 
     def knows(self) -> bool:
         """Returns whether the loop's own intervals are narrow enough; the truth is not asked."""
-        limit, shares = self.states[-1]
-        narrow = WITHIN * shares[0].value
-        return limit.high - limit.low <= 2 * WITHIN * limit.value and all(
-            one.high - one.low <= 2 * narrow for one in shares
-        )
+        return knows(*self.states[-1], WITHIN)
 
     def is_right(self) -> bool:
         """Returns whether limit and sharing are those of the machine, within a tenth."""

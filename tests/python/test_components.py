@@ -73,7 +73,7 @@ def test_files_lie_where_the_question_wants_them(made: dict[str, Component]) -> 
     assert len(pairs) == 190
     assert all(len(one) == 8 for one in pairs)
     assert machine.of_servers([19]) == (19, 39, 59, 79)
-    assert pool_commands(made["one-server"])[1] == (
+    assert pool_commands(made["one-server"].pools)[1] == (
         "lfs pool_add FS.weir-server-0 FS-OST[0,14,28,3c]"
     )
 

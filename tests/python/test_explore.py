@@ -185,8 +185,12 @@ def test_an_exploration_goes_on_after_an_interruption(explorer: Explorer) -> Non
     assert "  motivation: " in out
     assert "  expected: " in out
     assert [step.step for step in load_steps(output)] == [0]
+    edited = next((output / "runs" / "0002").glob("*/run.json"))
+    edited.write_text(edited.read_text().replace('"complete"', '"complete" '))
     status, out, err = explorer.run(*words, "--resume")
     assert status == 0, err
+    named = edited.parent.relative_to(explorer.folder)
+    assert f"{named}: run.json was changed after the run was finalized" in err
     assert "  got: " in out
     assert "Ended: 6 runs were to be made at most" in out
     steps = load_steps(output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 from synthetic import make_events, make_run, write_run_folder
 from weir.cli import application
+from weir.errors import Error
 from weir.model.verdict import verdict
 from weir.results import changes, checksums
 from weir.results.changes import changes_of
@@ -158,6 +160,18 @@ def test_every_command_tells_before_and_after_a_report(
     assert {name: (root / "edited" / name).read_bytes() for name in contents} == contents
     shutil.rmtree(root.parent / "store")
     assert_all_tell(root, told, capsys)
+
+
+@pytest.mark.parametrize("words", [("next",), ("platform", "fit")])
+def test_commands_that_only_compute_with_runs_tell(
+    words: tuple[str, ...], root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit_median(root)
+    with contextlib.suppress(Error):  # Two runs are few for what these commands do.
+        application()([*words, str(root)], standalone_mode=False)
+    said = "".join(capsys.readouterr())
+    assert said.count(f"weir: {root / 'edited'}: {CHANGES[edit_median]}") == 1
+    assert f"weir: {root / 'other'}: " not in said
 
 
 def test_the_others_of_a_job_are_not_judged_by_an_edited_run(root: Path) -> None:

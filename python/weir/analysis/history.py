@@ -1,18 +1,13 @@
-"""How the figures of one configuration on one machine changed over the months.
-
-Runs of one configuration have the same workload, label, ranks, machine and mount point, and the
-same settings where these matter (``weir.analysis.settings``). A setting that some of the runs do
-not have, because their version of Weir had none, tells runs apart only where it was given.
-"""
+"""How the figures of one configuration on one machine changed over the months."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from weir.analysis.conditions import Difference, differences_between
+from weir.analysis.configurations import Configuration, configurations_of
 from weir.analysis.lasting_change import (
     LEAST_RUNS,
     MOST_RUNS,
@@ -20,9 +15,7 @@ from weir.analysis.lasting_change import (
     find_lasting_changes,
 )
 from weir.analysis.listing import Cell, Listing, Value
-from weir.analysis.settings import settings_that_matter
 from weir.results.figures import Place, headlines_of
-from weir.results.machine import machine_of
 from weir.results.quantities import percent_text
 from weir.results.schema import Run
 from weir.results.series import Unit
@@ -65,13 +58,17 @@ class Change:
 class History:
     """One figure of one configuration by time: the median of each run, and its changes."""
 
-    name: str
+    configuration: Configuration
+    place: Place
     figure: str
     unit: Unit
-    machine: str
     runs: list[Run]
     values: list[float]
     changes: list[Change]
+
+    @property
+    def name(self) -> str:
+        return f"{self.figure} {self.configuration.name}"
 
     @property
     def texts(self) -> list[str]:
@@ -84,7 +81,7 @@ class History:
             "name": self.name,
             "figure": self.figure,
             "unit": self.unit,
-            "machine": self.machine,
+            "machine": self.configuration.machine,
             "workload": self.runs[0].workload,
             "label": self.runs[0].label,
             "ranks": self.runs[0].plan.ranks,
@@ -116,82 +113,25 @@ def _record_of(change: Change) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True)
-class _Family:
-    """What runs have in common before their settings are compared."""
-
-    workload: str
-    label: str
-    ranks: int
-    machine: str
-    mount: str
-
-
 def histories_of(runs: Iterable[Run]) -> list[History]:
     """Returns a history for each configuration and headline figure, in the order of their names.
 
     Complete runs count, each once.
     """
-    families: dict[_Family, list[Run]] = defaultdict(list)
-    for run in sorted({one.id: one for one in runs}.values(), key=lambda one: one.started_utc):
-        if run.status == "complete":
-            families[_family(run)].append(run)
-    mounts: dict[_Family, set[str]] = defaultdict(set)
-    for family in families:
-        mounts[_without_mount(family)].add(family.mount)
-    found = []
-    for family, members in families.items():
-        groups = _by_settings(members)
-        shown = _differing([dict(settings) for settings in groups])
-        is_mounted_elsewhere = len(mounts[_without_mount(family)]) > 1
-        for settings, group in groups.items():
-            more = [f"{name}={value}" for name, value in settings if name in shown]
-            more += [f"at {family.mount or 'an unknown place'}"] if is_mounted_elsewhere else []
-            found += _of_group(family, group, more)
+    complete = {one.id: one for one in runs if one.status == "complete"}
+    found = [
+        history
+        for configuration in configurations_of(complete.values())
+        for history in histories_in(configuration)
+    ]
     return sorted(found, key=lambda one: one.name)
 
 
-def _family(run: Run) -> _Family:
-    system: Mapping[str, object] = run.environment.file_system if run.environment else {}
-    machine = machine_of(run)
-    if system.get("reach") == "network":
-        # A job on shared storage gets other nodes each time.
-        machine = re.sub(r"\d+", "#", machine)
-    mount = str(system.get("mount_point", ""))
-    return _Family(run.workload, run.label, run.plan.ranks, machine, mount)
-
-
-def _without_mount(family: _Family) -> _Family:
-    return _Family(family.workload, family.label, family.ranks, family.machine, "")
-
-
-_Settings = tuple[tuple[str, str], ...]
-
-
-def _by_settings(runs: Sequence[Run]) -> dict[_Settings, list[Run]]:
-    settings = [settings_that_matter(run) for run in runs]
-    everywhere = set.intersection(*(set(one) for one in settings))
-    given = {
-        name.replace("_", "-")
-        for run in runs
-        for name, parameter in run.parameters.items()
-        if parameter.origin != "default"
-    }
-    groups: dict[_Settings, list[Run]] = defaultdict(list)
-    for run, one in zip(runs, settings, strict=True):
-        told = tuple((name, text) for name, text in one.items() if name in everywhere | given)
-        groups[told].append(run)
-    return dict(groups)
-
-
-def _differing(settings: Sequence[Mapping[str, str]]) -> set[str]:
-    names = {name for one in settings for name in one}
-    return {name for name in names if len({one.get(name) for one in settings}) > 1}
-
-
-def _of_group(family: _Family, runs: Sequence[Run], more: Sequence[str]) -> list[History]:
+def histories_in(configuration: Configuration) -> list[History]:
+    """Returns a history for each headline figure of a configuration's complete runs."""
     series: dict[Place, list[tuple[Run, str, Unit, float]]] = defaultdict(list)
-    for run in runs:
+    complete = {one.id: one for one in configuration.runs if one.status == "complete"}
+    for run in complete.values():
         for figure in headlines_of(run):
             told = (run, figure.name, figure.unit, figure.series.median)
             series[figure.place].append(told)
@@ -200,11 +140,8 @@ def _of_group(family: _Family, runs: Sequence[Run], more: Sequence[str]) -> list
         newest = known[-MOST_RUNS:]
         of_figure, values = [run for run, *_ in newest], [value for *_, value in newest]
         _, figure_name, unit, _ = newest[0]
-        ranks = f"{family.ranks} rank{'' if family.ranks == 1 else 's'}"
-        name = f"{figure_name} {family.workload} {family.label} with {ranks}"
-        name = ", ".join([f"{name} on {family.machine or 'an unknown machine'}", *more])
         changes = [_change(of_figure, place, lasting) for lasting in find_lasting_changes(values)]
-        found.append(History(name, figure_name, unit, family.machine, of_figure, values, changes))
+        found.append(History(configuration, place, figure_name, unit, of_figure, values, changes))
     return found
 
 
@@ -263,3 +200,12 @@ def drawn(values: Sequence[float]) -> str:
 
 def is_examined(history: History) -> bool:
     return len(history.runs) >= LEAST_RUNS
+
+
+def examined_text(examined: int) -> str:
+    """Says in how many series a change was sought, and how often one is found by chance."""
+    series = f"{examined} series of at least {LEAST_RUNS} runs {'was' if examined == 1 else 'were'}"
+    return (
+        f"{series} examined; of series without a change, one in 50 or fewer is said to have one, "
+        "and more where neighbouring runs are alike"
+    )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weir.results.quantities import percent_text
 
@@ -43,18 +44,19 @@ class SpreadComparison:
         return f"{said}, {'differ' if self.differs else 'no difference shown'}"
 
 
+def distances(values: Sequence[float]) -> NDArray[np.float64]:
+    """Returns how far each value is from the median, which is not zero, in shares of it."""
+    return np.abs(np.asarray(values) / float(np.median(values)) - 1)
+
+
 def compare_spreads(first: Sequence[float], second: Sequence[float]) -> SpreadComparison | None:
     """Returns how the spreads compare; None with too few values, or with a median of zero."""
     if min(len(first), len(second)) < LEAST_VALUES:
         return None
-    medians = [float(np.median(one)) for one in (first, second)]
-    if min(medians) <= 0:
+    if min(float(np.median(one)) for one in (first, second)) <= 0:
         return None
-    distances = [
-        np.abs(np.asarray(one) / median - 1)
-        for one, median in zip((first, second), medians, strict=True)
-    ]
-    together, number = np.concatenate(distances), len(first)
+    sides = [distances(one) for one in (first, second)]
+    together, number = np.concatenate(sides), len(first)
     if math.comb(len(together), number) <= PERMUTATIONS:
         chosen = np.array(list(combinations(range(len(together)), number)))
     else:
@@ -64,6 +66,6 @@ def compare_spreads(first: Sequence[float], second: Sequence[float]) -> SpreadCo
         chosen = np.vstack([np.arange(number), chosen])
     sums = together[chosen].sum(axis=1)
     means = np.abs(sums / number - (together.sum() - sums) / (len(together) - number))
-    observed = abs(float(distances[0].mean() - distances[1].mean()))
+    observed = abs(float(sides[0].mean() - sides[1].mean()))
     significance = float(np.mean(means >= observed * (1 - 1e-9)))
-    return SpreadComparison(float(distances[0].mean()), float(distances[1].mean()), significance)
+    return SpreadComparison(float(sides[0].mean()), float(sides[1].mean()), significance)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import shlex
 import time
@@ -35,6 +36,8 @@ from weir.campaign.setup import JobOf, Setup, design_campaign, prepare_campaign
 from weir.campaign.sweep import read_sweep, sweep_file
 from weir.commands.bench import PASSING
 from weir.commands.completion import PassingCommand
+from weir.commands.constants import RUNS, SCATTER, UNTIL, Asked, explore_constants
+from weir.commands.find_runs import tell_changes
 from weir.commands.job_options import (
     LauncherText,
     MonitorText,
@@ -58,7 +61,7 @@ from weir.follow_up.exploration import (
 from weir.follow_up.points import Measured
 from weir.follow_up.proposal import Proposal
 from weir.report.quantities import plural
-from weir.results.campaign import CAMPAIGN_FILE, Campaign, Value
+from weir.results.campaign import CAMPAIGN_FILE, Campaign, Value, finished_runs
 from weir.results.exploration import (
     LEDGER_FILE,
     ExplorationStep,
@@ -264,7 +267,12 @@ def explore_command(
     most: Annotated[
         int | None, typer.Option("--most", min=2, help="End after so many runs.")
     ] = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, max=100, help="Runs of each test.")] = 1,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            "--runs", min=1, max=100, help=f"Runs of each test [1; with --constants {RUNS}]."
+        ),
+    ] = None,
     first: Annotated[
         int | None,
         typer.Option("--first", min=2, max=2000, help="Tests before the first one is chosen."),
@@ -282,13 +290,58 @@ def explore_command(
         bool, typer.Option("--resume", help="Go on where an exploration stood.")
     ] = False,
     monitor: MonitorText = None,
+    constants: Annotated[
+        str | None,
+        typer.Option(
+            "--constants",
+            metavar="FILE|NAME",
+            help=(
+                "Instead of a workload: find what the servers, targets and controllers of this "
+                "described machine do. Needs --simulated; weir next --constants is for real ones."
+            ),
+        ),
+    ] = None,
+    simulated: Annotated[
+        str | None,
+        typer.Option(
+            "--simulated",
+            metavar="FILE|NAME",
+            help="With --constants: the constants of the simulated machine, as franklin-after.",
+        ),
+    ] = None,
+    scatter: Annotated[
+        str, typer.Option("--scatter", metavar="SHARE", help="Of one simulated run.")
+    ] = percent_text(SCATTER),
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Of the simulated scatter and of the belief.")
+    ] = 1,
 ) -> None:
     """Explore a workload's factors: run a few tests, then each time the one that teaches most.
 
     WORKLOAD and its options are given as for weir bench. The levels of the factors are a grid, of
     which a small part is run. The tests are a campaign, which weir report and weir next take.
+    With --constants and --simulated, the loop finds the constants of a simulated machine instead.
     """
     arguments = list(context.args)
+    if constants is not None or simulated is not None:
+        if constants is None or simulated is None or arguments or factor:
+            raise BenchError(
+                "give --constants NAME and --simulated NAME together, without a workload", USAGE
+            )
+        asked = Asked(
+            constants=constants,
+            simulated=simulated,
+            budget=read_seconds("--budget", budget),
+            until=UNTIL if until is None else _share("--until", until),
+            most=most,
+            runs=runs or RUNS,
+            scatter=_share("--scatter", scatter),
+            seed=seed,
+            output=output,
+        )
+        explore_constants(asked)
+        return
+    runs = runs or 1
     if not arguments or arguments[0].startswith("-"):
         raise BenchError("give a workload, such as: weir explore stream --factor ranks=1,2", USAGE)
     check_arguments(arguments)
@@ -297,7 +350,7 @@ def explore_command(
     if resume and output is None:
         raise BenchError("--resume needs the exploration's folder: --output FOLDER", USAGE)
     seconds = read_seconds("--budget", budget)
-    share = None if until is None else _share(until)
+    share = None if until is None else _share("--until", until)
     text, file, ranks = _file_of(arguments, factor, ranks, first)
     target = output or default_output(f"{arguments[0]}-explore", utc_now())
     begun = existing_campaign(target, resume=resume)
@@ -316,6 +369,8 @@ def explore_command(
     done = len(done_runs(read_journals(target, warn)))
     display.show_design(console, setup, planned_bytes(setup), done)
     exploration = Exploration(target, file, setup, job_of, runs, share, most)
+    if begun is not None:
+        tell_changes(itertools.chain(*finished_runs(target, campaign).values()))
     _go_on(exploration)
     session = Session(
         output=target,
@@ -480,10 +535,10 @@ def _key(place: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     return tuple(sorted(place.items()))
 
 
-def _share(text: str) -> float:
+def _share(option: str, text: str) -> float:
     found = _SHARE.fullmatch(text.strip())
     if found is None or not 0 < float(found.group(1)) <= 1000:
-        raise BenchError(f"--until {text}: give a share above 0, such as '10 %'", USAGE)
+        raise BenchError(f"{option} {text}: give a share above 0, such as '10 %'", USAGE)
     return float(found.group(1)) / 100
 
 

@@ -7,12 +7,17 @@ from typing import Annotated
 
 import typer
 
-from weir.analysis.history import History, histories_listing, histories_of, is_examined
+from weir.analysis.history import (
+    History,
+    examined_text,
+    histories_listing,
+    histories_of,
+    is_examined,
+)
 from weir.analysis.lasting_change import LEAST_RUNS
 from weir.bench.tables import show_listing
 from weir.commands.find_runs import Root, root_of, runs_below
 from weir.commands.terminal import output_console, warn
-from weir.report.quantities import plural
 from weir.results.errors import ResultError
 
 
@@ -33,7 +38,8 @@ def history_command(
 
     Runs with the same workload, label, ranks, settings, machine and mount point are a series of
     medians by time. For each change, what differs between the runs before and after it is named:
-    kernel, MPI, file system, Weir's build, load and more. A store may be given as --root.
+    kernel, MPI, file system, Weir's build, load and more. A store may be given as --root. The page
+    that weir report writes over the same folder or store draws the series and their changes.
     """
     below = root_of(root)
     found = histories_of(run for _, run in runs_below(below))
@@ -51,10 +57,8 @@ def history_command(
         _show(shown)
     rest = len(chosen) - len(examined)
     warn(
-        f"{plural(len(examined), 'series', 'series')} of at least {LEAST_RUNS} runs examined"
-        + (f", {rest} with fewer runs left out" if rest and not everything else "")
-        + "; of series without a change, one in 50 or fewer is said to have one, and more where "
-        "neighbouring runs are alike"
+        examined_text(len(examined))
+        + (f"; {rest} with fewer runs left out" if rest and not everything else "")
     )
 
 

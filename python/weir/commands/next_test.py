@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,12 +24,15 @@ from weir.campaign.file import CampaignFile, load_campaign_file, parse_campaign_
 from weir.campaign.folder import COPY
 from weir.campaign.journal import done_runs, read_journals
 from weir.campaign.levels import LevelError, read_levels
+from weir.commands.constants import propose_constants
+from weir.commands.find_runs import tell_changes
 from weir.commands.terminal import output_console, warn
 from weir.follow_up.campaign_text import campaign_text
 from weir.follow_up.components import (
     ASSUMED,
     FIXED,
     Component,
+    Pool,
     components_of,
     pool_commands,
 )
@@ -92,6 +96,17 @@ def next_command(
             help="Write campaigns of a machine's components, from its description's edges.",
         ),
     ] = None,
+    constants: Annotated[
+        str | None,
+        typer.Option(
+            "--constants",
+            metavar="FILE|NAME",
+            help=(
+                "Propose the tests that teach most about what this machine's servers, targets "
+                "and controllers do, after the results in PATH, if any."
+            ),
+        ),
+    ] = None,
     within: Annotated[
         list[str] | None,
         typer.Option(
@@ -108,16 +123,23 @@ def next_command(
     second, and written as a campaign that weir campaign runs.
 
     With --components, no results are needed: a folder gets one campaign for each question that
-    Uselton asks about the parts of a machine (section 3.9.4).
+    Uselton asks about the parts of a machine (section 3.9.4). With --constants, the tests are
+    those that teach most about the constants of these parts, after what PATH has of such tests.
     """
     if components is not None:
+        if constants is not None:
+            raise BenchError("--components is given and also --constants: give one of them", USAGE)
         if paths:
             raise BenchError("a folder is given and also --components: give one of them", USAGE)
         _write_components(components, output)
         return
+    if constants is not None:
+        _write_constants(paths or [], constants, time, runs, most, output)
+        return
     if not paths:
         raise BenchError(
-            "give a campaign's folder, a folder with runs, or --components NAME", USAGE
+            "give a campaign's folder, a folder with runs, --components NAME or --constants NAME",
+            USAGE,
         )
     budget = read_seconds("--time", time)
     limits = _limits(within or [])
@@ -214,13 +236,7 @@ def _component_text(platform: Platform, one: Component, target: Path) -> str:
         f"It is about {one.edge}.",
         f"Set directory in [fixed], then: weir campaign {target}",
     ]
-    if one.pools:
-        head += [
-            "",
-            "The pools put files on targets. Make them first; FS is the file system's name.",
-            *ASSUMED,
-            *pool_commands(one),
-        ]
+    head += _pools_text(one.pools)
     return campaign_text(
         one.tests,
         workload="stream",
@@ -231,6 +247,53 @@ def _component_text(platform: Platform, one: Component, target: Path) -> str:
         head="\n".join(head),
         more={"run_timeout": "2h"},
     )
+
+
+def _pools_text(pools: Sequence[Pool]) -> list[str]:
+    if not pools:
+        return []
+    return [
+        "",
+        "The pools put files on targets. Make them first; FS is the file system's name.",
+        *ASSUMED,
+        *pool_commands(pools),
+    ]
+
+
+def _write_constants(
+    paths: Sequence[Path], given: str, time: str, runs: int, most: int, output: Path | None
+) -> None:
+    """Writes the tests that teach most about a machine's constants as a campaign."""
+    seconds = read_seconds("--time", time)
+    platform, proposals, pools = propose_constants(paths, given, seconds, runs, most)
+    console = output_console()
+    if not proposals:
+        raise BenchError(
+            f"no test of {plural(runs, 'run')} fits into {duration_text(seconds)}: give more "
+            "--time or fewer --runs",
+            USAGE,
+        )
+    target = output or Path(f"{_file_name(Path(platform.name))}-constants-next.toml")
+    words = ["weir", "next", *map(str, paths), "--constants", given, "--time", time]
+    head = [
+        f"Proposed by: {shlex.join(words)}",
+        f"Set directory in [fixed], then: weir campaign {target}",
+        *_pools_text(pools),
+    ]
+    text = campaign_text(
+        proposals,
+        workload="stream",
+        name=target.stem,
+        description=f"What the parts of {platform.name} do",
+        runs=runs,
+        fixed=FIXED,
+        head="\n".join(head),
+        more={"run_timeout": "2h"},
+    )
+    _write(target, text)
+    console.print()
+    _show_proposals(console, proposals, runs)
+    _say_written(console, target)
 
 
 def read_seconds(option: str, text: str) -> float:
@@ -275,19 +338,21 @@ def _base(paths: Sequence[Path]) -> Base:
     if len(paths) == 1:
         campaign = campaign_of(paths[0])
         if campaign is not None:
+            tell_changes(itertools.chain(*finished_runs(paths[0], campaign).values()))
             return base_of_campaign(paths[0], campaign)
     loaded = []
     for folder in (folder for path in paths for folder in find_run_folders(path)):
         try:
-            loaded.append(load_run(folder))
+            loaded.append((folder, load_run(folder)))
         except ResultError as error:
             warn(f"left out: {error}")
+    tell_changes(loaded)
     if not loaded:
         raise BenchError(
             f"{_listed(paths)} has no run: give a campaign's folder or one with runs", USAGE
         )
     try:
-        measured = points_of_runs(loaded)
+        measured = points_of_runs([run for _, run in loaded])
     except ValueError as error:
         raise BenchError(f"{_listed(paths)}: {error}", USAGE) from None
     file = CampaignFile(workload=measured.workload, fixed=dict(measured.fixed))
@@ -388,6 +453,10 @@ def _show(console: Console, base: Base, proposals: list[Proposal], runs: int) ->
         f"{100 * measured.noise:.1f} %",
         highlight=False,
     )
+    _show_proposals(console, proposals, runs)
+
+
+def _show_proposals(console: Console, proposals: Sequence[Proposal], runs: int) -> None:
     table = plain_table("", "test", "goal", ">cost", ">bits", "=expects")
     for number, one in enumerate(proposals, 1):
         place = ", ".join(

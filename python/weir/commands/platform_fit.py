@@ -17,6 +17,7 @@ from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.job import utc_now, utc_text
 from weir.bench.platforms import find_platform
 from weir.bench.tables import plain_table
+from weir.commands.find_runs import tell_changes
 from weir.commands.terminal import output_console, warn
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.measured_flows import Measured, Samples, repeatability, samples_of_runs
@@ -132,6 +133,7 @@ def _runs(paths: Sequence[Path]) -> list[tuple[Path, Run]]:
     if not found:
         told = ", ".join(str(path) for path in paths)
         raise BenchError(f"there are no runs below {told}", USAGE)
+    tell_changes(found)
     return found
 
 

@@ -6,6 +6,11 @@ project's least squares to the results, disturbed by their noise, and to its own
 the width of the interval (randomised maximum likelihood). Members that a result contradicts move;
 what no result is about keeps its spread. Nothing enters but the belief and the results.
 
+Each member sees the results disturbed once more, so their noise counts twice, and explanations that
+differ from the results by several times the noise have too many members. An explanation is which
+part of the model limits each test. It is left out if even its best member is much less probable,
+by the results as they are and by the belief, than the best of all.
+
 The disagreement of the members on a test is the deviation from which its information follows
 (``weir.follow_up.proposal``).
 """
@@ -13,11 +18,12 @@ The disagreement of the members on a test is the deviation from which its inform
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weir.follow_up.proposal import INTERVAL
 from weir.model.laws import Values
@@ -35,9 +41,16 @@ MEMBERS = 80
 LEAST_KEPT = 0.25
 """Share of the members that stays, however badly all miss the results."""
 SEARCHES = 2
+LEAST_ODDS = 1 / 40
+"""An explanation stays if it is at least so probable as the best one: what a 95 % interval leaves
+out on either side."""
 FACTORS = (0.25, 0.4, 0.6, 0.8, 0.9, 0.95, 1.05, 1.1, 1.25, 1.6, 2.5, 4.0)
 DATA_SHEET_FACTOR = 3.0
 """Factor either way within which a constant is believed that no measurement is behind."""
+
+
+Explain = Callable[[Values, Columns], NDArray[np.intp]]
+"""Returns which part of the model limits each test for each member (members, tests)."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +67,7 @@ class Belief:
     seconds: tuple[float, ...] = ()
     start: Values | None = None
     """The ensemble before the last result."""
+    explain: Explain | None = None
 
     def after(self, test: Mapping[str, float], seconds: float) -> Belief:
         """Returns the belief with one more result."""
@@ -73,11 +87,39 @@ class Belief:
         found = self._everyone
         if not self.seconds:
             return found
-        times = self.form.seconds([one[:, None] for one in found.T], self.tests)
-        misses = np.sum(((np.log(times) - self._disturbed) / self.noise) ** 2, axis=1)
+        misses = np.sum(((self._log_times_of(found) - self._disturbed) / self.noise) ** 2, axis=1)
         count = len(self.seconds)
         allowed = max(count + 3 * math.sqrt(2 * count), float(np.quantile(misses, LEAST_KEPT)))
         return np.asarray(found[misses <= allowed])
+
+    @cached_property
+    def probable(self) -> Values:
+        """The members whose explanation is probable beside the best one: what is known.
+
+        Tests are chosen by all members, so that they also rule out what is improbable.
+        """
+        members = self.members
+        if not self.seconds or self.explain is None:
+            return members
+        centre, wide = self._centre_and_deviations
+        times = self._log_times_of(members)
+        misses = np.sum(((times - np.log(self.seconds)) / self.noise) ** 2, axis=1)
+        misses += np.sum(((np.log(members) - centre) / wide) ** 2, axis=1)
+        parts = self.explain(members, self.tests)
+        _, explanations = np.unique(parts, axis=0, return_inverse=True)
+        best = np.full(len(misses), np.inf)
+        np.minimum.at(best, explanations.ravel(), misses)
+        stays = best[explanations.ravel()] <= misses.min() - 2 * math.log(LEAST_ODDS)
+        return np.asarray(members[stays])
+
+    def _log_times_of(self, members: Values) -> Values:
+        return np.log(self.form.seconds([one[:, None] for one in members.T], self.tests))
+
+    @cached_property
+    def _centre_and_deviations(self) -> tuple[Values, Values]:
+        """The logarithms of the believed constants, and their standard deviations."""
+        centre = np.log([one.value for one in self.believed])
+        return centre, np.array([_deviation(one) for one in self.believed])
 
     @cached_property
     def _disturbed(self) -> Values:
@@ -93,8 +135,7 @@ class Belief:
     @cached_property
     def _everyone(self) -> Values:
         generator = np.random.default_rng(self.seed)
-        centre = np.log([one.value for one in self.believed])
-        wide = np.array([_deviation(one) for one in self.believed])
+        centre, wide = self._centre_and_deviations
         drawn = centre + wide * generator.standard_normal((MEMBERS, len(centre)))
         low = np.log([free.low for free in self.form.parameters])
         high = np.log([free.high for free in self.form.parameters])
@@ -112,9 +153,9 @@ class Belief:
         return found
 
     def quantities(self) -> dict[str, Quantity]:
-        """Returns each constant's median and 95 % interval over the members."""
+        """Returns each constant's median and 95 % interval over the probable members."""
         return {
-            free.name: interval_of(self.members[:, place])
+            free.name: interval_of(self.probable[:, place])
             for place, free in enumerate(self.form.parameters)
         }
 

@@ -13,7 +13,7 @@ C. Both can be checked beforehand with ``lfs osts``.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from weir.follow_up.proposal import Proposal
@@ -149,10 +149,21 @@ def components_of(platform: Platform) -> tuple[list[Component], dict[str, str]]:
     return made, left_out
 
 
-def pool_commands(component: Component, file_system: str = "FS") -> list[str]:
-    """Returns the commands that make a campaign's pools on Lustre."""
+def pools_of(machine: Machine) -> list[Pool]:
+    """Returns the pools of all campaigns that the description allows."""
+    return [
+        pool
+        for asked in ASKED
+        if all(_units(machine.platform, kind) for kind in asked.kinds)
+        for _, pool in asked.tests(machine)
+        if pool is not None
+    ]
+
+
+def pool_commands(pools: Iterable[Pool], file_system: str = "FS") -> list[str]:
+    """Returns the commands that make pools on Lustre."""
     lines = []
-    for pool in component.pools:
+    for pool in pools:
         lines.append(f"lfs pool_new {file_system}.{pool.name}")
         listed = ",".join(f"{target:x}" for target in pool.targets)
         lines.append(f"lfs pool_add {file_system}.{pool.name} {file_system}-OST[{listed}]")

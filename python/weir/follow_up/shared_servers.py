@@ -16,21 +16,26 @@ at most the rate of a server, and O is the number of targets.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weir.follow_up.belief import Belief, interval_of, log_rates
 from weir.follow_up.proposal import information_bits
 from weir.model.laws import Values, blended_seconds, share_before
 from weir.model.least_squares import Columns, Form, Free, Parameters
 from weir.results.platform import Platform, PlatformStage, StageKind
+from weir.results.purpose import Goal
 from weir.results.quantities import percent_text, range_text, rate_text
 from weir.results.record import Quantity
 
 MOST_FILES = 64
 STEPS_OF_SERVERS = (1, 2, 5, 10)
+DISAGREES = 0.1
+"""Share of the members from which on an explanation counts."""
 RATE = ("bytes per second", 1e3, 1e15)
 
 
@@ -88,6 +93,7 @@ class NextTest:
     bits: float
     motivation: str
     decides: str
+    goal: Goal
 
 
 def layout_of(platform: Platform) -> Layout:
@@ -126,7 +132,11 @@ def belief_of(platform: Platform, noise: float, seed: int = 1) -> Belief:
         _number(width),
         behind,
     )
-    return Belief(form_of(layout), believed, seed, noise)
+
+    def explain(members: Values, tests: Columns) -> NDArray[np.intp]:
+        return limiting_parts(layout, members, tests)[0]
+
+    return Belief(form_of(layout), believed, seed, noise, explain=explain)
 
 
 def form_of(layout: Layout) -> Form:
@@ -198,33 +208,69 @@ def candidates(layout: Layout) -> Iterator[Placed]:
 
 
 def next_test(
-    belief: Belief, layout: Layout, *, bytes_per_task: float, setup_seconds: float, runs: int = 1
-) -> NextTest:
-    """Returns the test with most bits per second. Ties go to the smaller one."""
+    belief: Belief,
+    layout: Layout,
+    *,
+    bytes_per_task: float,
+    setup_seconds: float,
+    runs: int = 1,
+    most_seconds: float = math.inf,
+    tested: Sequence[Placed] = (),
+    asked: Values | None = None,
+) -> NextTest | None:
+    """Returns the test with most bits per second, of those that take at most so long.
+
+    ``asked`` has what is to be found for each member (members, quantities): of a test's result only
+    that part counts which these explain. Ties go to the smaller test. ``tested`` have results.
+    """
     members = belief.members
     tests = list(candidates(layout))
     rates = log_rates(belief.form, members, [one.columns for one in tests])
-    best: tuple[float, int] | None = None
+    deviations = np.std(rates, axis=0)
+    about = deviations if asked is None else deviations * _explained(rates, asked)
+    best: tuple[float, int, float] | None = None
     for place, test in enumerate(tests):
         seconds = _cost(
             test, float(np.median(rates[:, place])), bytes_per_task, setup_seconds, runs
         )
-        worth = information_bits(float(np.std(rates[:, place])), belief.noise) / seconds
-        if best is None or worth > best[0] * (1 + 1e-9):
-            best = (worth, place)
-    assert best is not None
-    worth, place = best
+        rest = math.sqrt(max(0.0, float(deviations[place] ** 2 - about[place] ** 2)))
+        noise = math.hypot(belief.noise, rest)
+        worth = information_bits(float(about[place]), noise) / seconds
+        if seconds <= most_seconds and (best is None or worth > best[0] * (1 + 1e-9)):
+            best = (worth, place, seconds)
+    if best is None:
+        return None
+    worth, place, seconds = best
     test = tests[place]
     expected = interval_of(np.exp(rates[:, place]))
-    seconds = _cost(test, float(np.median(rates[:, place])), bytes_per_task, setup_seconds, runs)
+    limiting = _limiting(test, layout, members)
     return NextTest(
         test,
         expected,
         seconds,
         worth * seconds,
-        _motivation(test, expected, layout, members),
-        _decides(test, layout, members),
+        _motivation(test, expected, limiting),
+        _decides(test, limiting),
+        _goal(test, limiting, tested),
     )
+
+
+def _explained(rates: Values, asked: Values) -> Values:
+    """Returns how far each test's rates follow from the quantities: multiple correlations."""
+    centred = asked - asked.mean(axis=0)
+    basis, sizes, _ = np.linalg.svd(centred / np.maximum(centred.std(axis=0), 1e-300), False)
+    basis = basis[:, sizes > 1e-9 * sizes[0]]
+    away = rates - rates.mean(axis=0)
+    total = np.maximum(np.sum(away**2, axis=0), 1e-300)
+    return np.asarray(np.sqrt(np.minimum(1.0, np.sum((basis.T @ away) ** 2, axis=0) / total)))
+
+
+def _goal(test: Placed, limiting: Sequence[_Limiting], tested: Sequence[Placed]) -> Goal:
+    """Returns why it is made: two explanations disagree, a further region, or one known already."""
+    if sum(share >= DISAGREES for share, _, _ in limiting) > 1:
+        return "refined method"
+    most = max((one.tasks for one in tested), default=0)
+    return "confirm" if test in tested or test.tasks < most else "new region"
 
 
 def _cost(test: Placed, log_rate: float, each: float, setup: float, runs: int) -> float:
@@ -233,18 +279,36 @@ def _cost(test: Placed, log_rate: float, each: float, setup: float, runs: int) -
 
 def shares_of(members: Values, layout: Layout) -> list[Quantity]:
     """Returns what each further target of a server adds to its rate (section 3.9.2)."""
+    return [interval_of(one) for one in shares_by_member(members, layout).T]
+
+
+def shares_by_member(members: Values, layout: Layout) -> Values:
+    """Returns for each member what each further target adds, at least 0 (members, targets)."""
     totals = members[:, 1 : 1 + layout.targets_per_server]
-    added = np.diff(totals, axis=1, prepend=0.0)
-    return [interval_of(np.maximum(one, 0.0)) for one in added.T]
+    return np.maximum(np.diff(totals, axis=1, prepend=0.0), 0.0)
 
 
-def _limiting(test: Placed, layout: Layout, members: Values) -> list[tuple[float, str, float]]:
-    """Returns the share of the members for which each part limits a test, with their rate."""
-    columns = {name: np.array([value]) for name, value in test.columns.items()}
+def limiting_parts(
+    layout: Layout, members: Values, columns: Columns
+) -> tuple[NDArray[np.intp], Values]:
+    """Returns which of ``LIMITED_BY`` limits each test, and its rate (members, tests).
+
+    Of equal parts the first one counts.
+    """
     values: list[float | Values] = [constant[:, None] for constant in members.T]
-    parts = limits(layout, values, columns)[:, :, 0]
-    first = np.argmin(parts * np.array([1.0, 1 - 1e-9, 1 - 2e-9, 1 - 3e-9])[:, None], axis=0)
-    least = np.min(parts, axis=0)
+    parts = limits(layout, values, columns)
+    order = np.array([1.0, 1 + 1e-9, 1 + 2e-9, 1 + 3e-9])[:, None, None]
+    return np.argmin(parts * order, axis=0), np.min(parts, axis=0)
+
+
+_Limiting = tuple[float, str, float]
+"""A share of the members, the part that limits a test for these, and their median rate."""
+
+
+def _limiting(test: Placed, layout: Layout, members: Values) -> list[_Limiting]:
+    """Returns the share of the members for which each part limits a test, with their rate."""
+    columns = {name: np.array([float(value)]) for name, value in test.columns.items()}
+    first, least = (one[:, 0] for one in limiting_parts(layout, members, columns))
     found = [
         (float(np.mean(first == place)), name, float(np.median(least[first == place])))
         for place, name in enumerate(LIMITED_BY)
@@ -253,8 +317,7 @@ def _limiting(test: Placed, layout: Layout, members: Values) -> list[tuple[float
     return sorted(found, reverse=True)
 
 
-def _motivation(test: Placed, expected: Quantity, layout: Layout, members: Values) -> str:
-    parts = _limiting(test, layout, members)
+def _motivation(test: Placed, expected: Quantity, parts: Sequence[_Limiting]) -> str:
     said = ", ".join(f"{name} in {percent_text(share)}" for share, name, _ in parts)
     return (
         f"for {test.text} the rates that the constants allow differ by a factor of "
@@ -263,8 +326,7 @@ def _motivation(test: Placed, expected: Quantity, layout: Layout, members: Value
     )
 
 
-def _decides(test: Placed, layout: Layout, members: Values) -> str:
-    parts = _limiting(test, layout, members)
+def _decides(test: Placed, parts: Sequence[_Limiting]) -> str:
     if len(parts) == 1:
         return f"the rate of {parts[0][1]}"
     said = ", or ".join(f"about {rate_text(rate)} if {name} limits" for _, name, rate in parts)
@@ -292,11 +354,3 @@ def _number(value: float) -> Quantity:
 
 def _counted(number: int, name: str) -> str:
     return f"{number} {name}{'' if number == 1 else 's'}"
-
-
-def known(quantities: Sequence[Quantity], within: float) -> bool:
-    """Returns whether all intervals are within a share of their values on either side."""
-    return all(
-        one.low >= one.value * (1 - within) and one.high <= one.value * (1 + within)
-        for one in quantities
-    )

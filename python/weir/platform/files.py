@@ -20,6 +20,7 @@ FOLDER = Path("platforms")
 SUFFIX = ".toml"
 KEPT = 9
 SHIPPED = Path(__file__).parent / "machines"
+SHIPPED_CONSTANTS = Path(__file__).parent / "constants"
 
 
 def default_path(host: str) -> Path:
@@ -84,6 +85,16 @@ def find_description(given: str | None) -> Path:
             f"one of {_listed(shipped())}"
         )
     raise ResultError(f"give a platform: {FOLDER}/ has {_listed(newest)}")
+
+
+def find_constants(given: str) -> Path:
+    """Returns the file of constants that `given` names: a file, or shipped ones by their name."""
+    shipped_file = SHIPPED_CONSTANTS / f"{given}{SUFFIX}"
+    for candidate in (Path(given), shipped_file):
+        if candidate.is_file():
+            return candidate
+    known = sorted(file.stem for file in SHIPPED_CONSTANTS.glob(f"*{SUFFIX}"))
+    raise ResultError(f"{given} is neither a file nor shipped constants: weir has {_listed(known)}")
 
 
 def known_here() -> list[str]:

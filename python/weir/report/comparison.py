@@ -45,7 +45,6 @@ ORDER = (
 
 def render(sources: list[Source]) -> Markup:
     """Renders the count of verdicts, then one table per kind of headline rate."""
-    groups = grouped_by_metric(sources)
     if not any(_has_rate_or_verdict(source) for source in sources):
         # The measurements of such runs are in tables of their own kind.
         return element("div", *_remarks(sources), class_="lead")
@@ -54,6 +53,16 @@ def render(sources: list[Source]) -> Markup:
         None
         if all(source.is_within for source in sources)
         else element("p", ONE_BY_ONE, class_="note"),
+        tables(sources),
+    )
+
+
+def tables(sources: list[Source]) -> Markup | None:
+    """Returns one table per kind of headline rate; None if no run has a rate or a verdict."""
+    if not any(_has_rate_or_verdict(source) for source in sources):
+        return None
+    groups = grouped_by_metric(sources)
+    return join(
         *(_group(metric, members, len(groups) > 1) for metric, members in groups),
         bullet_legend() if any(source.run.rates for source in sources) else None,
     )

@@ -22,7 +22,7 @@
 
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details.run:not([open])")];
+    closed = [...document.querySelectorAll("details:is(.run, .fold):not([open])")];
     for (const run of closed) run.open = true;
   });
   addEventListener("afterprint", () => {

@@ -19,7 +19,6 @@ from weir.analysis.outputs import outputs_listing
 from weir.analysis.sink import sink_listing
 from weir.report import (
     arrays,
-    by_time,
     comparison,
     environment,
     expectation,
@@ -34,6 +33,7 @@ from weir.report import (
     rank_map,
     ranks,
     rates,
+    runs_index,
     sink,
     spectrum,
     tails,
@@ -49,6 +49,8 @@ from weir.results.schema import Run
 
 Section = tuple[str, str, Markup]
 """Anchor, title and content."""
+MOST_COMPARED = 100
+"""Of more configurations, a page over many runs compares those that were run last."""
 
 HATCH = Markup(
     '<svg class="definitions" width="0" height="0" aria-hidden="true"><defs>'
@@ -64,17 +66,23 @@ def render_page(sources: list[Source]) -> str:
     machine = environment.shared_machine(sources) if len(sources) > 1 else None
     shown = [source for source in sources if source.is_within]
     sections = {source.anchor: _sections(source, machine is None) for source in shown}
+    is_index = runs_index.is_of_several_jobs(sources)
     return document(
         title,
         _navigation(sources, sections, machine is not None),
         _main(sources, sections, title, machine),
+        is_index=is_index,
     )
 
 
-def document(title: str, navigation: Markup, main: Markup) -> str:
-    """Returns a whole file with its navigation and its main part."""
+def document(title: str, navigation: Markup, main: Markup, *, is_index: bool = False) -> str:
+    """Returns a whole file with its navigation and its main part.
+
+    An index of runs is as wide as the page, under its navigation.
+    """
     style = _resource("style.css")
-    script = _resource("page.js") + _resource("zoom.js")
+    scripts = ["page.js", "zoom.js"] + (["runs_index.js"] if is_index else [])
+    script = "".join(_resource(name) for name in scripts)
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -93,7 +101,7 @@ def document(title: str, navigation: Markup, main: Markup) -> str:
         element("a", "Skip to the result", href="#result", class_="skip"),
         HATCH,
         _masthead(),
-        element("div", navigation, main, class_="layout"),
+        element("div", navigation, main, class_="layout index-page" if is_index else "layout"),
         element("script", Markup(script)),
     )
     return "<!DOCTYPE html>\n" + element("html", head, body, lang="en") + "\n"
@@ -223,31 +231,59 @@ def _main(
         return element("main", content, id="result", tabindex="-1", data_run=source.anchor)
     ordered = _ordered_within(sources)
     runs = [_folded_run(source, sections[source.anchor]) for source in ordered]
+    of_several_jobs = runs_index.is_of_several_jobs(sources)
     return element(
         "main",
         element("h1", title),
         headline.shared_facts(sources),
-        element(
-            "section",
-            comparison.render(sources),
-            opening.compare(sources),
-            listing.render(polled_listing([source.run for source in sources]), titled=True),
-            listing.render(outputs_listing([source.run for source in sources]), titled=True),
-            sink.compare([source.run for source in sources]),
-            listing.render(messages_listing([source.run for source in sources]), titled=True),
-            listing.render(
-                imported_listing([one.run for one in sources if one.is_within]), titled=True
-            ),
-            by_time.render(sources),
-            _next(sources),
-            aria_label="Comparison",
-            id="comparison",
-        ),
+        _index(sources) if of_several_jobs else _comparison(sources, comparison.render(sources)),
         element("h2", "The runs, one by one", class_="screen-only") if runs else None,
         runs,
         _machine_section(machine) if machine is not None else None,
         id="result",
         tabindex="-1",
+    )
+
+
+def _index(sources: list[Source]) -> Markup:
+    """Returns the list of runs of several jobs, with what compares them below it.
+
+    If the page does not contain the runs, the newest one of each configuration is compared.
+    """
+    rows = runs_index.rows_of(sources)
+    listed = runs_index.render(sources, rows)
+    if all(source.is_within for source in sources):
+        return join(listed, _comparison(sources, comparison.tables(sources)))
+    newest = [row.sources[0] for row in rows]
+    compared = newest[:MOST_COMPARED]
+    which = "the newest run of each configuration"
+    if len(newest) > len(compared):
+        which += f", of the {len(compared)} configurations that were run last"
+    summary = element(
+        "summary",
+        element("h2", "Measured beside expected"),
+        element("p", which, class_="note"),
+    )
+    shown = _comparison(compared, comparison.tables(compared))
+    return join(listed, element("details", summary, shown, class_="more", id="compared"))
+
+
+def _comparison(sources: list[Source], rates_and_verdicts: Markup | None) -> Markup:
+    runs = [source.run for source in sources]
+    return element(
+        "section",
+        rates_and_verdicts,
+        opening.compare(sources),
+        listing.render(polled_listing(runs), titled=True),
+        listing.render(outputs_listing(runs), titled=True),
+        sink.compare(runs),
+        listing.render(messages_listing(runs), titled=True),
+        listing.render(
+            imported_listing([one.run for one in sources if one.is_within]), titled=True
+        ),
+        _next(sources),
+        aria_label="Comparison",
+        id="comparison",
     )
 
 
@@ -297,8 +333,13 @@ def _navigation(
         label = "Parts of this report"
     else:
         label = "Runs in this report"
-        links = [("comparison", "Comparison", None)]
-        links += [(s.anchor, s.run.label, overall_word(s.run)) for s in _ordered_within(sources)]
+        if runs_index.is_of_several_jobs(sources):
+            links = [("runs", "Runs", None), ("comparison", "Comparison", None)]
+        else:
+            links = [("comparison", "Comparison", None)]
+            links += [
+                (s.anchor, s.run.label, overall_word(s.run)) for s in _ordered_within(sources)
+            ]
         links += [("machine", "Machine", None)] if has_machine else []
     items = [
         element(

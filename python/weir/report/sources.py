@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from weir.report.event_store import EventStore
 from weir.report.sample_store import SampleStore
+from weir.results.campaign import Campaign, made_for
 from weir.results.changes import changes_of
 from weir.results.errors import ResultError
 from weir.results.expectations import Direction
@@ -43,7 +44,11 @@ class Source:
     samples: SampleStore | None = None
     """What a monitor beside the job has sampled, if there was one."""
     page: str | None = None
-    """Link to the run's own page, if the run is not within this page and has its own."""
+    """Link to the run's own page, or to that of its job, if the run is not within this page."""
+    campaign: str = ""
+    """The folder of the campaign for which the run was made, relative to the page's."""
+    campaign_page: str | None = None
+    """Link to the campaign's own page."""
 
 
 def read_sources(path: Path) -> list[Source]:
@@ -63,6 +68,7 @@ def read_sources(path: Path) -> list[Source]:
     if folders == [path] and is_asynchronous(runs[path]):
         siblings = _neighbours_of(path)
     taken: set[str] = set()
+    campaigns: dict[Path, Campaign] = {}
     return [
         Source(
             run,
@@ -72,10 +78,21 @@ def read_sources(path: Path) -> list[Source]:
             place_at(path, folder),
             within,
             SampleStore.open(folder) if within else None,
-            None if within else _page_of(folder, path),
+            None if within else _page_of(folder, path, run),
+            *_campaign_of(folder, path, campaigns),
         )
         for folder, run in runs.items()
     ]
+
+
+def _campaign_of(folder: Path, path: Path, known: dict[Path, Campaign]) -> tuple[str, str | None]:
+    """Returns the folder of the campaign for which a run was made, and a link to its page."""
+    made = None
+    with contextlib.suppress(ResultError):  # The campaign's own page says what is wrong with it.
+        made = made_for(folder, known)
+    if made is None:
+        return "", None
+    return place_at(path, made.folder), _link_to(made.folder / REPORT_FILE, path)
 
 
 def _load(folder: Path, *, whole: bool) -> Run:
@@ -84,8 +101,14 @@ def _load(folder: Path, *, whole: bool) -> Run:
     return run.with_warnings(changes_of(folder, run, whole=whole))
 
 
-def _page_of(folder: Path, path: Path) -> str | None:
-    page = folder / REPORT_FILE
+def _page_of(folder: Path, path: Path, run: Run) -> str | None:
+    """Returns a link to the page of the run, else to its part of the page of its job."""
+    own = _link_to(folder / REPORT_FILE, path)
+    of_job = None if folder.parent == path else _link_to(folder.parent / REPORT_FILE, path)
+    return own or (of_job and f"{of_job}#{_slug(run)}")
+
+
+def _link_to(page: Path, path: Path) -> str | None:
     return quote(Path(os.path.relpath(page, path)).as_posix()) if page.is_file() else None
 
 
@@ -98,8 +121,12 @@ def _neighbours_of(path: Path) -> dict[Path, Run]:
     return found
 
 
+def _slug(run: Run) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", run.label.lower()).strip("-") or "run"
+
+
 def _anchor(run: Run, taken: set[str]) -> str:
-    slug = re.sub(r"[^a-z0-9]+", "-", run.label.lower()).strip("-") or "run"
+    slug = _slug(run)
     name, number = slug, 1
     while name in taken:
         number += 1

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from weir.report.markup import Markup, element, join
-from weir.report.quantities import percent_text, rate, rate_range_text
+from weir.report.quantities import grouped, percent_text, rate, rate_range_text
 from weir.report.sources import Source, directions, headline_rate
 from weir.results.expectations import (
     Direction,
@@ -98,11 +98,16 @@ def moment(utc: str) -> Markup:
     return element("time", shown, datetime=utc, title=utc)
 
 
-def badge(word: str, *, sign_only: bool = False) -> Markup:
-    """Returns a verdict as a word with its sign; the colour only repeats it."""
+def badge(word: str, *, sign_only: bool = False, number: int | None = None) -> Markup:
+    """Returns a verdict as a word with its sign; the colour only repeats it.
+
+    ``number`` is that of the runs that have it.
+    """
     icon = element("span", VERDICT_ICON.get(word, "\u25cb"), aria_hidden="true")
     said = element("span", word, class_="visually-hidden") if sign_only else word
-    return element("span", icon, " ", said, class_="badge", data_verdict=word)
+    many = None if number is None else f"{grouped(number)} "
+    title = word if sign_only and number is not None else None
+    return element("span", icon, " ", many, said, class_="badge", data_verdict=word, title=title)
 
 
 def overall_word(run: Run) -> str:
