@@ -164,6 +164,17 @@ Status check(const Description& asked) {
   return asked.network ? check(*asked.network, asked) : Status();
 }
 
+Status read_copies(const json& given, std::optional<Copies>& copies) {
+  if (!given.contains("copies")) return {};
+  const json& words = given.at("copies");
+  copies = Copies{words.at("bytes_per_second").get<double>(),
+                  words.at("one_rank_bytes_per_second").get<double>()};
+  for (const double rate : {copies->bytes_per_second, copies->one_rank_bytes_per_second}) {
+    if (!std::isfinite(rate) || rate <= 0) return refuse("the rates of copies must be above 0");
+  }
+  return {};
+}
+
 Status read_network(const json& given, std::optional<NetworkLinks>& network) {
   if (!given.contains("network")) return {};
   const json& words = given.at("network");
@@ -227,6 +238,7 @@ Result<Description> description_in(const json& given) {
   const json& messages = given.at("messages");
   asked.messages = {messages.at("bytes_per_second").get<double>(),
                     messages.at("seconds_each").get<double>(), slow_units_in(messages)};
+  if (Status read = read_copies(given, asked.copies); !read) return read.error();
   if (Status read = read_network(given, asked.network); !read) return read.error();
   read_exchange(given, asked.exchange);
   const json& array = given.at("array");

@@ -52,6 +52,12 @@ struct Messages {
   SlowUnits slow;  // by nodes
 };
 
+// Copies of ranks into the memory that those of a node share, and out of it.
+struct Copies {
+  double bytes_per_second = 0;           // of all ranks of a node together
+  double one_rank_bytes_per_second = 0;  // of a rank, at most
+};
+
 // The links between the switches of the nodes, which messages and the operations' bytes pass.
 struct NetworkLinks {
   topology::Network shape;
@@ -62,10 +68,11 @@ struct NetworkLinks {
   std::map<std::string, double> slow;  // by names of links
 };
 
-// An exchange between all I/O groups, as in MPI-IO on Blue Gene/P.
+// What the ranks do before bytes move: an exchange between all I/O groups, as in MPI-IO on Blue
+// Gene/P, or the calls of a request.
 struct Exchange {
-  std::int64_t aggregators_on_first_nodes = 0;  // of each I/O group; 0: there is no exchange
-  double seconds = 0;                           // of agreeing on offsets, at the start of each step
+  std::int64_t aggregators_on_first_nodes = 0;  // of each I/O group; 0: no bytes are exchanged
+  double seconds = 0;                           // at the start of each step
 };
 
 struct ArrayWords {
@@ -88,6 +95,7 @@ struct Description {
   std::int64_t nodes_per_group = 0;  // 0: one group
   std::vector<Part> parts;           // in the order of a write
   Messages messages;
+  std::optional<Copies> copies;         // nothing: they take no time
   std::optional<NetworkLinks> network;  // nothing: only the parts have limits
   Exchange exchange;
   ArrayWords array;

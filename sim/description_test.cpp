@@ -46,6 +46,18 @@ TEST(Description, HasPartsInTheirOrderAndDefaults) {
   EXPECT_TRUE(asked.value().ahead);
 }
 
+TEST(Description, RatesOfCopiesAreAboveZero) {
+  auto given = usual();
+  EXPECT_FALSE(parse_description(given.dump()).value().copies);
+  given["copies"] = {{"bytes_per_second", 2e9}, {"one_rank_bytes_per_second", 1e9}};
+  const auto asked = parse_description(given.dump());
+  ASSERT_TRUE(asked) << asked.error().message;
+  EXPECT_EQ(asked.value().copies->bytes_per_second, 2e9);
+  EXPECT_EQ(asked.value().copies->one_rank_bytes_per_second, 1e9);
+  given["copies"]["one_rank_bytes_per_second"] = 0;
+  EXPECT_THAT(refusal(given), HasSubstr("the rates of copies must be above 0"));
+}
+
 TEST(Description, HasANetworkAndSlowUnits) {
   auto given = usual();
   given["parts"][2]["slow"] = {{{"unit", 3}, {"share", 0.25}}};
