@@ -146,7 +146,7 @@ Comms Execution::start_gathering(const Client& client, const Operation& operatio
   for (const Copy& one : client.copies_of(operation)) {
     const auto bytes = static_cast<double>(one.bytes);
     comms.push_back(start(machine_.way_of_copy(one.rank), bytes));
-    operations_.add_to_copies(one.node, bytes, bytes / asked_.copies->bytes_per_second);
+    operations_.add_to_copies(one.node, bytes, bytes / machine_.rate_of_copies());
   }
   return comms;
 }

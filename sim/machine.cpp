@@ -32,6 +32,7 @@ sg4::NetZone* make_nodes_zone(sg4::NetZone* machine) {
 Machine::Machine(const Description& asked, const Flows& flows, Nodes nodes)
     : asked_(asked),
       sources_(flows.sources),
+      copies_(asked.copies.empty() ? Copies{} : asked.copies_of(flows.bytes / asked.ranks())),
       zone_(make_machine_zone()),
       home_(host("home", {}, {})) {
   for (std::size_t number = 0; number < asked.parts.size(); ++number) {
@@ -189,12 +190,11 @@ void Machine::make_copies(const Client& client) {
     if (made != nullptr) continue;
     sg4::Link*& memory = copy_links_[one.node];
     if (memory == nullptr) {
-      memory =
-          zone_->create_link(fmt::format("memory {}", one.node), asked_.copies->bytes_per_second);
+      memory = zone_->create_link(fmt::format("memory {}", one.node), copies_.bytes_per_second);
       memory->seal();
     }
-    sg4::Link* const own = zone_->create_link(fmt::format("copies {}", one.rank),
-                                              asked_.copies->one_rank_bytes_per_second);
+    sg4::Link* const own =
+        zone_->create_link(fmt::format("copies {}", one.rank), copies_.one_rank_bytes_per_second);
     own->seal();
     made = host(fmt::format("copies {}", one.rank),
                 {sg4::LinkInRoute(own), sg4::LinkInRoute(memory)}, {});

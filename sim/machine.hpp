@@ -66,6 +66,8 @@ class Machine {
   [[nodiscard]] Way way_out_of(std::int64_t node) const { return {message_hosts_.at(node), home_}; }
   // The way of a rank's copies in the memory of its node, which `client` has among its copies.
   [[nodiscard]] Way way_of_copy(std::int64_t rank) const { return {copy_hosts_.at(rank), home_}; }
+  // Returns the rate of all copies in the memory of a node.
+  [[nodiscard]] double rate_of_copies() const { return copies_.bytes_per_second; }
   // Returns the rate of a node's own link for messages, into it and out of it.
   [[nodiscard]] double rate_of_messages(std::int64_t node) const;
   // Returns the rate of a link between switches.
@@ -106,6 +108,7 @@ class Machine {
 
   const Description& asked_;
   Sources sources_;
+  Copies copies_;
   std::ptrdiff_t in_turn_ = -1;
   bool rest_by_node_ = false;         // the rest of the way has a part of the node's own
   std::int64_t clients_in_turn_ = 0;  // units that clients use in turn; 0: there is no such part

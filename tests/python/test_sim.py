@@ -288,15 +288,29 @@ def copying(all_ranks: float, one_rank: float | None = None) -> Platform:
     return Platform.model_validate(given)
 
 
+def cached(up_to: int, rate: float) -> dict[str, Any]:
+    """Copies of up to so many bytes by both ranks of ``copying``."""
+    return {
+        "up_to_bytes": up_to,
+        "rate_bytes_per_second": rate,
+        "one_user_bytes_per_second": rate / 2,
+        "how": "assumed",
+    }
+
+
 def test_copies_and_calls_are_those_of_the_plan_and_the_job() -> None:
     machine = copying(10e9, 6e9)
     two_phase = describe(machine, Asked("messages", 2, "two-phase"))
-    assert two_phase["copies"] == {"bytes_per_second": 10e9, "one_rank_bytes_per_second": 6e9}
+    large = {"bytes_per_second": 10e9, "one_rank_bytes_per_second": 6e9}
+    assert two_phase["copies"] == [large]
     assert two_phase["exchange"] == {"aggregators_on_first_nodes": 0, "seconds": 1e-3}
     # The calls of direct are known for another number of ranks only.
     assert "exchange" not in describe(machine, Asked("messages", 2, "direct"))
     alone = describe(copying(10e9), Asked("messages", 2, "two-phase"))
-    assert alone["copies"]["one_rank_bytes_per_second"] == 10e9
+    assert alone["copies"][0]["one_rank_bytes_per_second"] == 10e9
+    with_caches = with_simulation(machine, cached_copies=[cached(1 << 20, 40e9)])
+    small = {"up_to_bytes": 1 << 20, "bytes_per_second": 40e9, "one_rank_bytes_per_second": 20e9}
+    assert describe(with_caches, Asked("messages", 2, "two-phase"))["copies"] == [small, large]
     # The library that is simulated makes calls and copies of its own, which take no time.
     library = describe(machine, Asked("messages", 2, "two-phase", level="library"))
     assert "copies" not in library
@@ -309,6 +323,10 @@ def test_copies_of_an_unknown_stage_are_no_platform() -> None:
         with_simulation(intrepid(), copies="memory")
     with pytest.raises(ValidationError, match="no stage of kind node"):
         with_simulation(intrepid(), copies="analysis node")
+    with pytest.raises(ValidationError, match="cached_copies of the simulation"):
+        with_simulation(intrepid(), cached_copies=[cached(1000, 1e9)])
+    with pytest.raises(ValidationError, match="are of ever more bytes"):
+        with_simulation(copying(1e9), cached_copies=[cached(1000, 2e9), cached(1000, 1e9)])
 
 
 # ---- Words --------------------------------------------------------------------------------------
@@ -566,6 +584,10 @@ def test_copies_share_the_memory_of_a_node() -> None:
     assert seconds(copying(20e9, 6e9)) == pytest.approx(calls + size / 6e9, rel=1e-3)
     # One aggregator has the same copies, into two buffers at a time.
     assert seconds(copying(10e9, 6e9), 1) == pytest.approx(calls + size / 5e9, rel=1e-3)
+    in_caches = with_simulation(copying(10e9, 6e9), cached_copies=[cached(size, 40e9)])
+    assert seconds(in_caches) == pytest.approx(calls + size / 20e9, rel=1e-3)
+    beyond = with_simulation(copying(10e9, 6e9), cached_copies=[cached(size - 1, 40e9)])
+    assert seconds(beyond) == pytest.approx(calls + size / 5e9, rel=1e-3)
     two_steps = seconds(copying(10e9, 6e9), steps=2)
     assert two_steps == pytest.approx(2 * (calls + size / 5e9), rel=1e-3)
     read = seconds(copying(10e9, 6e9), read=True, meeting=True)

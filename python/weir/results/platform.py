@@ -264,6 +264,15 @@ class RequestCalls(Record):
     how: str = Field(description="source of the time")
 
 
+class CachedCopies(Record):
+    """The rate of copies in a node's memory of messages that caches hold."""
+
+    up_to_bytes: int = Field(ge=1, description="of a rank in a request")
+    rate_bytes_per_second: Quantity = Field(description="of all ranks of a node together")
+    one_user_bytes_per_second: Quantity = Field(description="the most that a rank copies")
+    how: str = Field(description="source of the rates")
+
+
 class Simulation(Record):
     """What ``weir sim`` needs besides stages and edges."""
 
@@ -286,6 +295,9 @@ class Simulation(Record):
             "name of the stage with the rate of copies in the memory of a node: of all its ranks, "
             "and of one user, which is the most that a rank copies; none: they take no time"
         ),
+    )
+    cached_copies: list[CachedCopies] = Field(
+        default_factory=list, description="copies of fewer bytes, in ascending order of these"
     )
     calls: list[RequestCalls] = Field(
         default_factory=list,
@@ -455,6 +467,12 @@ class Platform(Record):
                 "simulation has network_links, but there is no network_shape: give both or none"
             )
         copies = self.simulation.copies
+        bounds = [one.up_to_bytes for one in self.simulation.cached_copies]
+        if bounds != sorted(set(bounds)) or (bounds and copies is None):
+            raise ValueError(
+                "cached_copies of the simulation are of ever more bytes, and copies names the "
+                "stage of those of still more: order them, and give copies"
+            )
         if copies is not None and all(
             (stage.name, stage.kind) != (copies, "node") for stage in self.stages
         ):

@@ -279,17 +279,24 @@ def _make_slow(
 def _copies(
     simulation: Simulation, stages: dict[str, PlatformStage], asked: Asked
 ) -> dict[str, Any]:
-    """Returns the rates of copies in memory, where the library's plan makes them."""
+    """Returns the rates of copies in memory by bytes, where the library's plan makes them."""
     if simulation.copies is None or asked.way.everywhere or asked.level != "plan":
         return {}
     stage = stages[simulation.copies]
     one = stage.one_user_bytes_per_second or stage.rate_bytes_per_second
-    return {
-        "copies": {
-            "bytes_per_second": stage.rate_bytes_per_second.value,
-            "one_rank_bytes_per_second": one.value,
+    cached = [
+        {
+            "up_to_bytes": some.up_to_bytes,
+            "bytes_per_second": some.rate_bytes_per_second.value,
+            "one_rank_bytes_per_second": some.one_user_bytes_per_second.value,
         }
+        for some in simulation.cached_copies
+    ]
+    large = {
+        "bytes_per_second": stage.rate_bytes_per_second.value,
+        "one_rank_bytes_per_second": one.value,
     }
+    return {"copies": [*cached, large]}
 
 
 def _exchange(platform: Platform, simulation: Simulation, asked: Asked) -> dict[str, Any]:
