@@ -112,7 +112,8 @@ class Row:
 
     @property
     def agrees(self) -> bool:
-        return abs(self.ratio - 1) <= GOAL
+        median = self.measured.median
+        return abs(self.simulated - median) <= GOAL * median
 
     @property
     def line(self) -> str:
