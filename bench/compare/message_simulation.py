@@ -60,14 +60,14 @@ def cached_copies(place: Place, measured: Measured) -> list[dict[str, Any]]:
 
 
 def with_calls(platform: Platform, place: Place, measured: Measured, workload: str) -> Platform:
-    """Returns the description with the times of a workload's calls, by its smallest messages."""
+    """Returns the description with the times of a workload's calls, by messages of few bytes."""
     assert platform.simulation is not None
     simulation = platform.simulation.model_dump(mode="json")
-    how = f"{workload} with its smallest message"
+    how = f"{workload} with messages of hardly any bytes"
     for way in WAYS:
         if way.workload != workload:
             continue
-        taken = Values(measured.seconds[way, way.least]).median
+        taken = Values(measured.seconds[way, way.least(place)]).median
         if way.route.strategy == "mpi-io":
             # Messages do not interleave, so that ranks send them by themselves after they have
             # agreed on it.
@@ -79,7 +79,7 @@ def with_calls(platform: Platform, place: Place, measured: Measured, workload: s
                 "how": how,
             }
             continue
-        of_bytes = simulate(platform, job_of(place, way, way.least)).seconds
+        of_bytes = simulate(platform, job_of(place, way, way.least(place))).seconds
         simulation["calls"].append(
             {
                 "strategy": way.route.strategy,
@@ -122,7 +122,9 @@ def rows_of(measured: Measured, probed: Platform, place: Place, sizes: Sequence[
         for size in sizes:
             rates = Values([place.ranks * size / one for one in measured.seconds[way, size]])
             outcome = simulate(platforms[way.workload], job_of(place, way, size))
-            rows.append(Row(place.name, place.ranks, way, size, rates, outcome.bytes_per_second))
+            rate = outcome.bytes_per_second
+            given = size == way.least(place)
+            rows.append(Row(place.name, place.ranks, way, size, rates, rate, gives_calls=given))
     return rows
 
 

@@ -12,11 +12,11 @@ The simulation is `weir sim` at the level of plans, on a description that is mea
 
     links, messages, copies    `weir platform probe` on the same ranks
     copies in caches           the source capacity of sink, for each size
-    calls                      what the smallest message takes in the same jobs, less what the
-                               simulation has of its bytes and messages
+    calls                      what messages of few bytes take in the same jobs, less what the
+                               simulation has of their bytes and messages
 
-The smallest message, of one byte in each row, is in no row of the table. Nothing is fitted to the
-sizes that are compared.
+These messages have one byte, or one in each row, and with aggregators a page for each of them. If
+such a size is in the table, its row is marked and not counted. Nothing is fitted to other rows.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def sink_command(
     aggregators = place.aggregators * (place.hosts if by_mpi_io else 1)
     strategy = [route.strategy for route in routes if route.api == "weir"]
     most = RANK_BYTES if any(route.copies for route in routes) else 0
-    sizes = ",".join(map(str, [WAYS[0].least, *given.sizes]))
+    ways = [way for way in WAYS if way.workload == "sink" and way.route in routes]
+    sizes = ",".join(map(str, sorted({*given.sizes, *(way.least(place) for way in ways)})))
     return [
         *place.launcher,
         *("--mca", "io", "ompio", "-x", "WEIR_BUFFER_BYTES", "-n", str(place.ranks)),
@@ -140,9 +141,10 @@ def measure(given: argparse.Namespace, place: Place) -> Measured:
     for number in range(given.rounds):
         for routes in jobs:
             measure_sink(given, place, routes, measured)
-        for size in [ROWS, *given.sizes]:
-            for way in WAYS:
-                if way.workload == "array":
+        of_array = [way for way in WAYS if way.workload == "array"]
+        for size in sorted({*given.sizes, *(way.least(place) for way in of_array)}):
+            for way in of_array:
+                if size in given.sizes or size == way.least(place):
                     measured.add(way, size, measure_array(given, place, way, size))
         told = f"{place.name}, {place.ranks} ranks: round {number + 1} of {given.rounds} has ended"
         print(told, file=sys.stderr, flush=True)

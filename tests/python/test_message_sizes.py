@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,17 @@ sys.path.insert(0, str(COMPARE))
 
 import message_simulation  # noqa: E402
 import message_sizes  # noqa: E402
-from message_ways import ROUTES, WAYS, Measured, Place, Row, Way, summary  # noqa: E402
+from message_ways import (  # noqa: E402
+    PAGE_BYTES,
+    ROUTES,
+    ROWS,
+    WAYS,
+    Measured,
+    Place,
+    Row,
+    Way,
+    summary,
+)
 from values import Values  # noqa: E402
 
 POSIX, MPI_IO, DIRECT, TWO_PHASE, _ = ROUTES
@@ -91,6 +102,22 @@ def test_a_rank_copies_at_most_its_share_of_the_cores() -> None:
     assert rates(place(4, hosts=4)) == [(64, 20e9, 20e9), (4096, 10e9, 10e9)]
 
 
+def test_calls_are_known_by_messages_of_which_every_aggregator_has_a_part() -> None:
+    sink, array = Way("sink", TWO_PHASE), Way("array", TWO_PHASE)
+    for where, pages in ((place(2), 4096), (place(16), 512), (place(8, hosts=4), 4096)):
+        assert sink.least(where) == pages * PAGE_BYTES // 4096
+        assert array.least(where) == pages * PAGE_BYTES // 4096
+    assert array.least(place(500)) == ROWS
+    assert Way("sink", DIRECT).least(place()) == Way("sink", MPI_IO).least(place()) == 1
+    assert Way("array", DIRECT).least(place()) == ROWS
+
+
+def test_a_row_that_gives_the_time_of_calls_is_not_counted() -> None:
+    given = replace(row(100.0), gives_calls=True)
+    assert given.line.endswith("| 1.00 (calls) |")
+    assert summary([given, row(100.0, size=4096)])[0] == "within 15 %: 1 of 1 rows"
+
+
 @needs_simulator
 def test_what_is_simulated_is_the_smallest_message_and_the_bytes() -> None:
     """Messages that take their calls and their copies, and nothing besides, have a ratio of 1."""
@@ -98,7 +125,7 @@ def test_what_is_simulated_is_the_smallest_message_and_the_bytes() -> None:
     size, large = 65536, 1 << 20
     measured = Measured(copies={1: [rate], 64: [rate], size: [rate]})
     for way in WAYS:
-        for one in (way.least, size, large):
+        for one in {way.least(place()), size, large}:
             # Both ranks copy at once, messages that caches do not hold at the probed rate.
             of_bytes = 2 * one / (4e9 if one == large else rate) if way.route.copies else 0.0
             measured.add(way, one, [calls + of_bytes])
@@ -111,7 +138,7 @@ def test_what_is_simulated_is_the_smallest_message_and_the_bytes() -> None:
 def test_a_message_below_the_time_of_its_bytes_has_calls_of_no_time() -> None:
     measured = Measured(copies={1: [1.0], 64: [1.0]})
     for way in WAYS:
-        measured.add(way, way.least, [1e-6])
+        measured.add(way, way.least(place()), [1e-6])
     described = message_simulation.with_simulation(copying(1e9), place(), measured)
     made = message_simulation.with_calls(described, place(), measured, "sink").simulation
     assert made is not None
