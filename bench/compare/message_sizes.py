@@ -174,7 +174,6 @@ def compare(given: argparse.Namespace, places: Sequence[Place]) -> list[Row]:
 
 
 def on_hosts(given: argparse.Namespace, directory: Path) -> list[Row]:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("message_sizes.py was ended by a signal"))
     run([TESTBED, "hosts", "up", "--count", str(given.hosts), "--link", f"{given.link}mbit"])
     try:
         places = []
@@ -220,6 +219,8 @@ def main() -> None:
     given.ranks = given.ranks or [2 * given.hosts]
     if any(ranks % given.hosts for ranks in given.ranks):
         parser.error("--ranks are multiples of --hosts")
+    # A script that is ended takes its ranks, files and hosts away, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("message_sizes.py was ended by a signal"))
     if given.hosts > 1:
         rows = on_hosts(given, given.directory)
     else:
