@@ -10,6 +10,7 @@ from programs import MEBIBYTE
 from values import Values
 
 from weir.results.platform import Platform
+from weir.results.quantities import size_text
 from weir.sim.job import Asked
 from weir.sim.program import simulate
 
@@ -128,18 +129,19 @@ def rows_of(measured: Measured, probed: Platform, place: Place, sizes: Sequence[
     return rows
 
 
-def conditions(probed: Platform, place: Place) -> str:
-    """Returns a line about what the simulation was told."""
-    stage = next(stage for stage in probed.stages if stage.name == "memory copy")
-    one = stage.one_user_bytes_per_second or stage.rate_bytes_per_second
-    told = (
-        f"{place.name}, {place.ranks} ranks: copies {stage.rate_bytes_per_second.value / 1e9:.3g} "
-        f"GB/s of all ranks of a host, {one.value / 1e9:.3g} of one"
-    )
+def conditions(probed: Platform, place: Place, measured: Measured) -> list[str]:
+    """Returns lines about what the simulation was told."""
+    rates = sorted((size, Values(found).median) for size, found in measured.copies.items())
+    copied = ", ".join(f"{size_text(size)} {rate / 1e9:.3g}" for size, rate in rates)
+    quiet = probed.conditions.get("quiet", "not known whether quiet")
+    told = [
+        f"{place.name}, {place.ranks} ranks; {quiet}",
+        f"copies of all ranks, GB/s: {copied}",
+    ]
     if place.hosts > 1:
         link = next(stage for stage in probed.stages if stage.name == "node link")
-        told += (
-            f"; a link {link.rate_bytes_per_second.value / 1e6:.4g} MB/s, a message "
+        told.append(
+            f"a link {link.rate_bytes_per_second.value / 1e6:.4g} MB/s, a message "
             f"{probed.latencies_seconds['message'].value * 1e6:.3g} us"
         )
-    return f"{told}; {probed.conditions.get('quiet', '')}"
+    return told

@@ -10,8 +10,9 @@ cores of this machine, or with --hosts (as root; see docs/testbed.md) on hosts o
 
 The simulation is `weir sim` at the level of plans, on a description that is measured first:
 
-    links, messages, copies    `weir platform probe` on the same ranks
-    copies in caches           the source capacity of sink, for each size
+    links, messages            `weir platform probe` on the same ranks
+    copies                     the source capacity of sink, for each size: how fast all ranks copy
+                               such a message in their own memory, by no route
     calls                      what messages of few bytes take in the same jobs, less what the
                                simulation has of their bytes and messages
 
@@ -168,8 +169,9 @@ def compare(given: argparse.Namespace, places: Sequence[Place]) -> list[Row]:
     rows = []
     for place in places:
         probed = probe(given, place)
-        rows += rows_of(measure(given, place), probed, place, given.sizes)
-        print(conditions(probed, place), flush=True)
+        measured = measure(given, place)
+        rows += rows_of(measured, probed, place, given.sizes)
+        print("\n".join(conditions(probed, place, measured)), flush=True)
     return rows
 
 

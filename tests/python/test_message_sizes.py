@@ -149,6 +149,15 @@ def test_a_message_below_the_time_of_its_bytes_has_calls_of_no_time() -> None:
     assert made.global_exchange.seconds == 1e-6
 
 
+def test_what_the_simulation_was_told_stands_above_the_table() -> None:
+    measured = Measured(copies={65536: [60e9], 2048: [90e9, 100e9, 120e9]})
+    told = message_simulation.conditions(copying(1e9), place(), measured)
+    assert told == [
+        "cores, 2 ranks; not known whether quiet",
+        "copies of all ranks, GB/s: 2.00 KiB 100, 64.0 KiB 60",
+    ]
+
+
 def test_more_ranks_and_hosts_send_fewer_messages() -> None:
     numbers = [message_sizes.iterations_of(4000, place(n)) for n in (2, 4, 16, 256)]
     assert numbers == [4000, 2000, 500, 100]
