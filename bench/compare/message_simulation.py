@@ -68,7 +68,8 @@ def with_calls(platform: Platform, place: Place, measured: Measured, workload: s
     for way in WAYS:
         if way.workload != workload:
             continue
-        taken = Values(measured.seconds[way, way.least(place)]).median
+        least = way.least(place)
+        taken = place.ranks * least / measured.rates(way, least, place.ranks).median
         if way.route.strategy == "mpi-io":
             # Messages do not interleave, so that ranks send them by themselves after they have
             # agreed on it.
@@ -80,7 +81,7 @@ def with_calls(platform: Platform, place: Place, measured: Measured, workload: s
                 "how": how,
             }
             continue
-        of_bytes = simulate(platform, job_of(place, way, way.least(place))).seconds
+        of_bytes = simulate(platform, job_of(place, way, least)).seconds
         simulation["calls"].append(
             {
                 "strategy": way.route.strategy,
@@ -121,7 +122,7 @@ def rows_of(measured: Measured, probed: Platform, place: Place, sizes: Sequence[
     rows = []
     for way in WAYS:
         for size in sizes:
-            rates = Values([place.ranks * size / one for one in measured.seconds[way, size]])
+            rates = measured.rates(way, size, place.ranks)
             outcome = simulate(platforms[way.workload], job_of(place, way, size))
             rate = outcome.bytes_per_second
             given = size == way.least(place)

@@ -100,6 +100,10 @@ class Measured:
     def add(self, way: Way, size: int, seconds: Sequence[float]) -> None:
         self.seconds.setdefault((way, size), []).extend(map(float, seconds))
 
+    def rates(self, way: Way, size: int, ranks: int) -> Values:
+        """Returns the bytes per second of all ranks in each repetition."""
+        return Values([ranks * size / one for one in self.seconds[way, size]])
+
 
 @dataclass(frozen=True)
 class Row:

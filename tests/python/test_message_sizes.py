@@ -135,6 +135,20 @@ def test_what_is_simulated_is_the_smallest_message_and_the_bytes() -> None:
 
 
 @needs_simulator
+def test_a_row_that_gives_calls_agrees_also_with_an_even_number_of_repetitions() -> None:
+    measured = Measured(copies={1: [8e9], 64: [8e9]})
+    for way in WAYS:
+        measured.add(way, way.least(place()), [1e-4, 9e-4])
+    size = Way("sink", TWO_PHASE).least(place())
+    for way in WAYS:
+        if way.least(place()) != size:
+            measured.add(way, size, [1e-4, 9e-4])
+    rows = message_simulation.rows_of(measured, copying(8e9), place(), [size])
+    ratios = [one.ratio for one in rows if one.gives_calls]
+    assert ratios == pytest.approx([1.0] * 4, rel=1e-4)
+
+
+@needs_simulator
 def test_a_message_below_the_time_of_its_bytes_has_calls_of_no_time() -> None:
     measured = Measured(copies={1: [1.0], 64: [1.0]})
     for way in WAYS:
