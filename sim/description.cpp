@@ -164,6 +164,26 @@ Status check(const Description& asked) {
   return asked.network ? check(*asked.network, asked) : Status();
 }
 
+Status read_copies(const json& given, std::vector<Copies>& copies) {
+  if (!given.contains("copies")) return {};
+  std::int64_t before = 0;
+  for (const json& words : given.at("copies")) {
+    const Copies one{words.value("up_to_bytes", std::numeric_limits<std::int64_t>::max()),
+                     words.at("bytes_per_second").get<double>(),
+                     words.at("one_rank_bytes_per_second").get<double>()};
+    for (const double rate : {one.bytes_per_second, one.one_rank_bytes_per_second}) {
+      if (!std::isfinite(rate) || rate <= 0) return refuse("the rates of copies must be above 0");
+    }
+    if (one.up_to_bytes <= before) return refuse("the bytes of rates of copies must grow");
+    before = one.up_to_bytes;
+    copies.push_back(one);
+  }
+  if (copies.empty() || before < std::numeric_limits<std::int64_t>::max()) {
+    return refuse("the last rate of copies must have no up_to_bytes");
+  }
+  return {};
+}
+
 Status read_network(const json& given, std::optional<NetworkLinks>& network) {
   if (!given.contains("network")) return {};
   const json& words = given.at("network");
@@ -227,6 +247,7 @@ Result<Description> description_in(const json& given) {
   const json& messages = given.at("messages");
   asked.messages = {messages.at("bytes_per_second").get<double>(),
                     messages.at("seconds_each").get<double>(), slow_units_in(messages)};
+  if (Status read = read_copies(given, asked.copies); !read) return read.error();
   if (Status read = read_network(given, asked.network); !read) return read.error();
   read_exchange(given, asked.exchange);
   const json& array = given.at("array");
@@ -250,6 +271,10 @@ Result<Description> description_in(const json& given) {
 double speed_of(const SlowUnits& slow, std::int64_t unit) {
   const auto found = slow.find(unit);
   return found == slow.end() ? 1 : found->second;
+}
+
+const Copies& Description::copies_of(std::int64_t bytes) const {
+  return *std::ranges::find_if(copies, [&](const Copies& one) { return bytes <= one.up_to_bytes; });
 }
 
 std::int64_t Description::ends() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,6 +53,14 @@ struct Messages {
   SlowUnits slow;  // by nodes
 };
 
+// The rate of copies of ranks into the memory that those of a node share, and out of it.
+struct Copies {
+  // Of a rank in a request: with more bytes, caches hold less of them, and the next rate holds.
+  std::int64_t up_to_bytes = std::numeric_limits<std::int64_t>::max();
+  double bytes_per_second = 0;           // of all ranks of a node together
+  double one_rank_bytes_per_second = 0;  // of a rank, at most
+};
+
 // The links between the switches of the nodes, which messages and the operations' bytes pass.
 struct NetworkLinks {
   topology::Network shape;
@@ -62,10 +71,11 @@ struct NetworkLinks {
   std::map<std::string, double> slow;  // by names of links
 };
 
-// An exchange between all I/O groups, as in MPI-IO on Blue Gene/P.
+// What the ranks do before bytes move: an exchange between all I/O groups, as in MPI-IO on Blue
+// Gene/P, or the calls of a request.
 struct Exchange {
-  std::int64_t aggregators_on_first_nodes = 0;  // of each I/O group; 0: there is no exchange
-  double seconds = 0;                           // of agreeing on offsets, at the start of each step
+  std::int64_t aggregators_on_first_nodes = 0;  // of each I/O group; 0: no bytes are exchanged
+  double seconds = 0;                           // at the start of each step
 };
 
 struct ArrayWords {
@@ -88,6 +98,7 @@ struct Description {
   std::int64_t nodes_per_group = 0;  // 0: one group
   std::vector<Part> parts;           // in the order of a write
   Messages messages;
+  std::vector<Copies> copies;           // nothing: they take no time
   std::optional<NetworkLinks> network;  // nothing: only the parts have limits
   Exchange exchange;
   ArrayWords array;
@@ -104,6 +115,8 @@ struct Description {
   Workload workload = Workload::library;
   bool posix_calls = false;  // a workload of weir-bench makes these, and does not use the library
 
+  // Returns the rate of the copies of ranks that move so many bytes each; there is one.
+  [[nodiscard]] const Copies& copies_of(std::int64_t bytes) const;
   [[nodiscard]] std::int64_t ranks() const { return nodes * ranks_per_node; }
   // Number of places that a file's stripes are dealt to; 0 if no part has users by stripe.
   [[nodiscard]] std::int64_t targets() const;

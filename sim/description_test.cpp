@@ -46,6 +46,29 @@ TEST(Description, HasPartsInTheirOrderAndDefaults) {
   EXPECT_TRUE(asked.value().ahead);
 }
 
+TEST(Description, RatesOfCopiesDependOnTheBytesOfARank) {
+  auto given = usual();
+  EXPECT_TRUE(parse_description(given.dump()).value().copies.empty());
+  given["copies"] = {
+      {{"up_to_bytes", 1000}, {"bytes_per_second", 4e9}, {"one_rank_bytes_per_second", 3e9}},
+      {{"bytes_per_second", 2e9}, {"one_rank_bytes_per_second", 1e9}}};
+  const auto asked = parse_description(given.dump());
+  ASSERT_TRUE(asked) << asked.error().message;
+  EXPECT_EQ(asked.value().copies_of(1000).bytes_per_second, 4e9);
+  EXPECT_EQ(asked.value().copies_of(1000).one_rank_bytes_per_second, 3e9);
+  EXPECT_EQ(asked.value().copies_of(1001).bytes_per_second, 2e9);
+  auto wrong = given;
+  wrong["copies"][1]["one_rank_bytes_per_second"] = 0;
+  EXPECT_THAT(refusal(wrong), HasSubstr("the rates of copies must be above 0"));
+  wrong = given;
+  wrong["copies"][1]["up_to_bytes"] = 1000;
+  EXPECT_THAT(refusal(wrong), HasSubstr("the bytes of rates of copies must grow"));
+  wrong["copies"][1]["up_to_bytes"] = 1001;
+  EXPECT_THAT(refusal(wrong), HasSubstr("the last rate of copies must have no up_to_bytes"));
+  wrong["copies"] = nlohmann::json::array();
+  EXPECT_THAT(refusal(wrong), HasSubstr("the last rate of copies must have no up_to_bytes"));
+}
+
 TEST(Description, HasANetworkAndSlowUnits) {
   auto given = usual();
   given["parts"][2]["slow"] = {{{"unit", 3}, {"share", 0.25}}};

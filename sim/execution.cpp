@@ -49,6 +49,7 @@ class Execution {
   void act(const Client& client);
   Comms start_messages(const Client& client, const Operation& operation);
   Comms start_exchange(const Client& client, const Operation& operation);
+  Comms start_gathering(const Client& client, const Operation& operation);
   void add_message(const Client& client, std::int64_t place, double bytes);
   void start_costs(const Client& client, const Operation& operation, Comms& comms);
   [[nodiscard]] static const Operation& operation_at(const Client& client, std::int64_t number) {
@@ -139,6 +140,17 @@ Comms Execution::start_messages(const Client& client, const Operation& operation
   return comms;
 }
 
+// Starts the messages and the copies of a piece, which pass at the same time.
+Comms Execution::start_gathering(const Client& client, const Operation& operation) {
+  Comms comms = start_messages(client, operation);
+  for (const Copy& one : client.copies_of(operation)) {
+    const auto bytes = static_cast<double>(one.bytes);
+    comms.push_back(start(machine_.way_of_copy(one.rank), bytes));
+    operations_.add_to_copies(one.node, bytes, bytes / machine_.rate_of_copies());
+  }
+  return comms;
+}
+
 void Execution::begin_step() {
   if (asked_.meeting) meeting_->wait();
   if (asked_.exchange.seconds > 0) sg4::this_actor::sleep_for(asked_.exchange.seconds);
@@ -161,7 +173,7 @@ void Execution::write(const Client& client) {
     for (std::int64_t i = 0; i < count; ++i) {
       for (std::int64_t next = step * count + i + std::ssize(open);
            std::ssize(open) < buffers_ && next < end; ++next) {
-        open.push_back(start_messages(client, operation_at(client, next)));
+        open.push_back(start_gathering(client, operation_at(client, next)));
       }
       wait_for_messages(open.front());
       operations_.transfer(client, operation_at(client, i));
@@ -180,7 +192,7 @@ void Execution::read(const Client& client) {
     for (const Operation& operation : client.operations) {
       leave_open(buffers_ - 1);
       operations_.transfer(client, operation);
-      open.push_back(start_messages(client, operation));
+      open.push_back(start_gathering(client, operation));
     }
     if (asked_.meeting) leave_open(0);
   }
@@ -217,8 +229,9 @@ Outcome Execution::run(sg4::Engine& engine) {
   if (asked_.network) outcome.parts.push_back(operations_.network_load());
   outcome.unused_slow = machine_.unused_slow();
   if (asked_.exchange.seconds > 0) {
-    outcome.parts.push_back(
-        {"exchange", 1, 0, 0, asked_.exchange.seconds * static_cast<double>(asked_.steps), "0"});
+    const bool exchanges = asked_.exchange.aggregators_on_first_nodes > 0;
+    outcome.parts.push_back({exchanges ? "exchange" : "calls", 1, 0, 0,
+                             asked_.exchange.seconds * static_cast<double>(asked_.steps), "0"});
   }
   const auto clients = static_cast<double>(flows_.clients.size());
   outcome.message_seconds = message_seconds_ / clients;

@@ -19,8 +19,8 @@ namespace weir::sim {
 struct Outcome {
   double seconds = 0;
   Moved moved;
-  // The parts of the description, then "messages received", "messages sent", "links between
-  // switches" and "exchange".
+  // The parts of the description, then "messages received", "messages sent", "copies in memory",
+  // "links between switches", and "exchange" or "calls".
   std::vector<PartLoad> parts;
   bool links_of_senders = true;  // whether they were simulated
   // What the description has as slow although no bytes may pass it.

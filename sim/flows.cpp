@@ -38,6 +38,8 @@ class Collector {
   Status add_aggregator(const std::shared_ptr<const plan::Plan>& plan, std::int64_t aggregator);
   Status add_operation(const plan::Plan& plan, const plan::Piece& piece,
                        const std::vector<plan::Contributor>& contributors, Client& client);
+  Status add_copies(const std::vector<plan::Contributor>& contributors, Client& client,
+                    Operation& operation);
   void add_messages(const plan::Plan& plan, const plan::Piece& piece,
                     const std::vector<plan::Contributor>& contributors, Client& client,
                     Operation& operation);
@@ -51,6 +53,7 @@ class Collector {
   Flows flows_;
   std::int64_t pieces_ = 0;
   std::int64_t messages_ = 0;
+  std::int64_t copies_ = 0;
   std::int64_t extents_ = 0;
 };
 
@@ -117,6 +120,7 @@ Status Collector::add_operation(const plan::Plan& plan, const plan::Piece& piece
   const bool is_direct = plan.parameters().strategy == plan::Strategy::direct;
   if (!is_direct) {
     add_messages(plan, piece, contributors, client, operation);
+    if (Status added = add_copies(contributors, client, operation); !added) return added;
   }
   TargetBytes targets;
   // A whole array has no holes, except between rows that other groups read.
@@ -140,6 +144,27 @@ Status Collector::add_operation(const plan::Plan& plan, const plan::Piece& piece
   operation.targets = static_cast<std::uint32_t>(targets.size());
   client.operations.push_back(operation);
   return {};
+}
+
+// Each rank copies its share into a buffer of its node, or into a message, which the aggregator
+// copies into its buffer; in a read the other way.
+Status Collector::add_copies(const std::vector<plan::Contributor>& contributors, Client& client,
+                             Operation& operation) {
+  if (!rules_.with_copies) return {};
+  operation.first_copy = client.copies.size();
+  for (const plan::Contributor& one : contributors) {
+    client.copies.push_back({one.rank, topology_.node_of(one.rank), one.bytes});
+  }
+  if (operation.message_bytes > 0) {
+    client.copies.push_back({client.rank, client.node, operation.message_bytes});
+  }
+  operation.copies = static_cast<std::uint32_t>(client.copies.size() - operation.first_copy);
+  copies_ += operation.copies;
+  if (copies_ <= rules_.most_copies) return {};
+  return invalid_argument(
+      fmt::format("the ranks make more than {} copies: give fewer ranks, a larger buffer, or a "
+                  "platform without copies in its simulation",
+                  rules_.most_copies));
 }
 
 std::int64_t Collector::source_of(std::int64_t node) const {

@@ -33,6 +33,15 @@ struct Share {
   friend bool operator==(const Share&, const Share&) = default;
 };
 
+// A copy by a rank, into the memory of its node that ranks share, or out of it.
+struct Copy {
+  std::int64_t rank = 0;
+  std::int64_t node = 0;
+  std::int64_t bytes = 0;
+
+  friend bool operator==(const Copy&, const Copy&) = default;
+};
+
 struct Operation {
   std::int64_t bytes = 0;          // of the file, with the holes that a read moves along
   std::int64_t calls = 0;          // ranges of the file, each of which is a call
@@ -43,6 +52,8 @@ struct Operation {
   std::size_t first_share = 0;
   std::uint32_t sources = 0;
   std::uint32_t targets = 0;
+  std::uint32_t copies = 0;
+  std::size_t first_copy = 0;  // in the client's copies
 
   friend bool operator==(const Operation&, const Operation&) = default;
 };
@@ -57,7 +68,11 @@ struct Client {
   std::int64_t turn = 0;
   std::vector<Operation> operations;
   std::vector<Share> shares;
+  std::vector<Copy> copies;
 
+  [[nodiscard]] std::span<const Copy> copies_of(const Operation& one) const {
+    return std::span(copies).subspan(one.first_copy, one.copies);
+  }
   [[nodiscard]] std::span<const Share> sources(const Operation& one) const {
     return std::span(shares).subspan(one.first_share, one.sources);
   }
@@ -96,6 +111,8 @@ struct FlowRules {
   // With more messages, their sources are switches if the topology has a network, else none. Each
   // message is a flow, and flows that share senders and receivers are coupled.
   std::int64_t most_messages_by_node = std::int64_t{1} << 17;
+  bool with_copies = false;  // the flows have the copies of each rank
+  std::int64_t most_copies = std::int64_t{1} << 20;
   plan::PlatformRates rates = {};  // decide which holes a read moves along
   std::int64_t most_operations = std::int64_t{1} << 22;
   // Each client is an actor with a stack of 32 KiB in the simulation: 8 GiB.
@@ -109,7 +126,8 @@ using TargetBytes = std::map<std::int64_t, std::int64_t>;
 void add_to_targets(std::int64_t offset, std::int64_t bytes, std::int64_t targets,
                     std::int64_t stripe_bytes, TargetBytes& on_targets);
 
-// Fails if Plan::create does, or if there are more clients, operations or extents than are allowed.
+// Fails if Plan::create does, or if there are more clients, operations, copies or extents than are
+// allowed.
 [[nodiscard]] Result<Flows> flows_of_plan(const plan::Request& request,
                                           const topology::Topology& topology,
                                           plan::Parameters parameters, const FlowRules& rules);

@@ -219,6 +219,40 @@ TEST(Flows, WithoutSwitchesMoreMessagesHaveNoSources) {
   EXPECT_EQ(flows.message_bytes, 3 * 4096);
 }
 
+TEST(Flows, EveryRankCopiesItsShareAndTheAggregatorWhatMessagesBring) {
+  FlowRules rules;
+  rules.with_copies = true;
+  // 2 nodes of 2 ranks, whose bytes go to an aggregator on the first node.
+  const auto topology = nodes_in_groups(2, 2, 2);
+  const auto flows =
+      flows_of_plan(messages(4, 1024), topology, two_phase(1, 1 << 20), rules).value();
+  ASSERT_EQ(flows.clients.size(), 1U);
+  const Client& client = flows.clients[0];
+  ASSERT_EQ(client.operations.size(), 1U);
+  const auto copies = client.copies_of(client.operations[0]);
+  EXPECT_THAT(std::vector<Copy>(copies.begin(), copies.end()),
+              ElementsAre(Copy{0, 0, 1024}, Copy{1, 0, 1024}, Copy{2, 1, 1024}, Copy{3, 1, 1024},
+                          Copy{client.rank, 0, 2048}));
+  rules.most_copies = 5;
+  EXPECT_TRUE(flows_of_plan(messages(4, 1024), topology, two_phase(1, 1 << 20), rules));
+  rules.most_copies = 4;
+  const auto refused = flows_of_plan(messages(4, 1024), topology, two_phase(1, 1 << 20), rules);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("more than 4 copies: give fewer ranks"));
+}
+
+TEST(Flows, NobodyCopiesWhatRanksWriteThemselves) {
+  FlowRules rules;
+  rules.with_copies = true;
+  plan::Parameters direct;
+  direct.strategy = plan::Strategy::direct;
+  direct.buffer_bytes = 1 << 20;
+  const auto flows =
+      flows_of_plan(messages(4, 1024), nodes_in_groups(2, 2, 2), direct, rules).value();
+  ASSERT_EQ(flows.clients.size(), 4U);
+  for (const Client& client : flows.clients) EXPECT_TRUE(client.copies.empty());
+}
+
 TEST(Flows, TurnsGoToTheFirstClientOfEveryGroupFirst) {
   const auto flows =
       flows_of_plan(messages(128, 1024), nodes_in_groups(32, 4, 8), two_phase(2, 1 << 20), {})

@@ -11,7 +11,7 @@ namespace sg4 = simgrid::s4u;
 
 namespace {
 
-// Copies inside a node are not simulated; messages between its processes take next to no time.
+// Messages between the processes of a node take next to no time.
 constexpr double rate_inside_nodes = 1e15;
 
 // Zones of SimGrid 4 are made in the one that contains them; earlier ones are put into it.
@@ -32,6 +32,7 @@ sg4::NetZone* make_nodes_zone(sg4::NetZone* machine) {
 Machine::Machine(const Description& asked, const Flows& flows, Nodes nodes)
     : asked_(asked),
       sources_(flows.sources),
+      copies_(asked.copies.empty() ? Copies{} : asked.copies_of(flows.bytes / asked.ranks())),
       zone_(make_machine_zone()),
       home_(host("home", {}, {})) {
   for (std::size_t number = 0; number < asked.parts.size(); ++number) {
@@ -53,7 +54,9 @@ Machine::Machine(const Description& asked, const Flows& flows, Nodes nodes)
     } else {
       make_rest(client);
     }
-    if (asked.messages.bytes_per_second > 0 && nodes == Nodes::as_flows_need) make_messages(client);
+    if (nodes == Nodes::with_processes) continue;
+    if (asked.messages.bytes_per_second > 0) make_messages(client);
+    make_copies(client);
   }
   if (nodes == Nodes::with_processes) make_nodes();
   zone_->seal();
@@ -177,6 +180,24 @@ void Machine::make_messages(const Client& client) {
         add_network_way(ways_of_messages_, other, client.node, before, node, client.node, into);
       }
     }
+  }
+}
+
+// A copy passes a link of its rank, and the memory of the node, which is a link of all its ranks.
+void Machine::make_copies(const Client& client) {
+  for (const Copy& one : client.copies) {
+    sg4::Host*& made = copy_hosts_[one.rank];
+    if (made != nullptr) continue;
+    sg4::Link*& memory = copy_links_[one.node];
+    if (memory == nullptr) {
+      memory = zone_->create_link(fmt::format("memory {}", one.node), copies_.bytes_per_second);
+      memory->seal();
+    }
+    sg4::Link* const own =
+        zone_->create_link(fmt::format("copies {}", one.rank), copies_.one_rank_bytes_per_second);
+    own->seal();
+    made = host(fmt::format("copies {}", one.rank),
+                {sg4::LinkInRoute(own), sg4::LinkInRoute(memory)}, {});
   }
 }
 

@@ -64,6 +64,10 @@ class Machine {
   // The ways that pass nothing but a node's own link for messages.
   [[nodiscard]] Way way_into(std::int64_t node) const { return {home_, message_hosts_.at(node)}; }
   [[nodiscard]] Way way_out_of(std::int64_t node) const { return {message_hosts_.at(node), home_}; }
+  // The way of a rank's copies in the memory of its node, which `client` has among its copies.
+  [[nodiscard]] Way way_of_copy(std::int64_t rank) const { return {copy_hosts_.at(rank), home_}; }
+  // Returns the rate of all copies in the memory of a node.
+  [[nodiscard]] double rate_of_copies() const { return copies_.bytes_per_second; }
   // Returns the rate of a node's own link for messages, into it and out of it.
   [[nodiscard]] double rate_of_messages(std::int64_t node) const;
   // Returns the rate of a link between switches.
@@ -91,6 +95,7 @@ class Machine {
   void add_network_way(NetworkWays& ways, std::int64_t from, std::int64_t to, const Links& before,
                        std::int64_t from_node, std::int64_t to_node, const Links& behind);
   void make_messages(const Client& client);
+  void make_copies(const Client& client);
   void make_message_host(std::int64_t node);
   void make_nodes();
   void make_rest_on_network(const Client& client);
@@ -103,6 +108,7 @@ class Machine {
 
   const Description& asked_;
   Sources sources_;
+  Copies copies_;
   std::ptrdiff_t in_turn_ = -1;
   bool rest_by_node_ = false;         // the rest of the way has a part of the node's own
   std::int64_t clients_in_turn_ = 0;  // units that clients use in turn; 0: there is no such part
@@ -113,6 +119,8 @@ class Machine {
   std::map<std::int64_t, simgrid::s4u::Host*> starts_;         // of the rest of the way
   std::map<std::int64_t, simgrid::s4u::Host*> ends_;           // of the rest of the way
   std::map<std::int64_t, simgrid::s4u::Host*> message_hosts_;  // by nodes
+  std::map<std::int64_t, simgrid::s4u::Host*> copy_hosts_;     // by ranks
+  std::map<std::int64_t, simgrid::s4u::Link*> copy_links_;     // by nodes
   std::vector<simgrid::s4u::Host*> nodes_;
   std::map<std::int64_t, simgrid::s4u::Link*> links_into_nodes_;
   std::map<std::int64_t, simgrid::s4u::Link*> links_out_of_nodes_;

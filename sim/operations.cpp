@@ -133,12 +133,13 @@ Moved Operations::moved() const {
 
 std::vector<PartLoad> Operations::part_loads() const {
   std::vector<PartLoad> loads;
-  loads.reserve(asked_.parts.size() + 2);
+  loads.reserve(asked_.parts.size() + 3);
   for (std::size_t i = 0; i < asked_.parts.size(); ++i) {
     loads.push_back(loads_[i].summary(asked_.parts[i].name));
   }
   loads.push_back(received_.summary("messages received"));
   loads.push_back(sent_.summary("messages sent"));
+  if (!copied_.bytes.empty()) loads.push_back(copied_.summary("copies in memory"));
   return loads;
 }
 

@@ -52,8 +52,13 @@ class Operations {
     sent_.add(node, bytes, seconds);
   }
 
+  // Adds to the loads of the memory of a node.
+  void add_to_copies(std::int64_t node, double bytes, double seconds) {
+    copied_.add(node, bytes, seconds);
+  }
+
   // Returns the loads of the parts in the order of the description, then those of the nodes' links
-  // for messages.
+  // for messages, and of their memory if anything is copied.
   [[nodiscard]] std::vector<PartLoad> part_loads() const;
   [[nodiscard]] PartLoad network_load() const;
   // Return the sums of the clients' times.
@@ -77,6 +82,7 @@ class Operations {
   UnitLoads network_loads_;              // by links between switches
   UnitLoads received_;                   // messages, by the nodes that receive them
   UnitLoads sent_;                       // by the nodes that send them
+  UnitLoads copied_;                     // by the nodes in whose memory it is
   std::map<std::int64_t, Turns> turns_;  // by units of the part in turn
   double turn_seconds_ = 0;
   double operation_seconds_ = 0;

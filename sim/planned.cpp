@@ -99,6 +99,7 @@ Result<Planned> plan_of(const Description& asked, const plan::Request& request,
   FlowRules rules;
   rules.targets = asked.targets();
   rules.stripe_bytes = asked.stripe_bytes;
+  rules.with_copies = !asked.copies.empty();
   rules.rates = rates_of(asked);
   rules.aggregators_on_first_nodes = asked.exchange.aggregators_on_first_nodes;
   auto flows = flows_of_plan(request, topology.value(), planned.parameters, rules);

@@ -98,8 +98,13 @@ class StorageEngine final : public storage::BlockingEngine {
     if (rank_.client == nullptr) {
       return Error(ErrorCode::io, "the library moves bytes of a rank that has none in the plan");
     }
-    Client client{
-        rank_.client->rank, rank_.client->node, rank_.client->group, rank_.client->turn, {}, {}};
+    Client client{rank_.client->rank,
+                  rank_.client->node,
+                  rank_.client->group,
+                  rank_.client->turn,
+                  {},
+                  {},
+                  {}};
     Operation operation;
     TargetBytes targets;
     for (const FileRange& range : ranges) {

@@ -255,6 +255,24 @@ class GlobalExchange(Record):
         return float(self.seconds * (ranks / self.at_ranks) ** self.power)
 
 
+class RequestCalls(Record):
+    """What a collective request takes besides its bytes and messages, by one strategy."""
+
+    strategy: str = Field(description="of weir sim")
+    ranks: int = Field(ge=1, description="of the job; other numbers of ranks need other entries")
+    seconds: NonNegative
+    how: str = Field(description="source of the time")
+
+
+class CachedCopies(Record):
+    """The rate of copies in a node's memory of messages that caches hold."""
+
+    up_to_bytes: int = Field(ge=1, description="of a rank in a request")
+    rate_bytes_per_second: Quantity = Field(description="of all ranks of a node together")
+    one_user_bytes_per_second: Quantity = Field(description="the most that a rank copies")
+    how: str = Field(description="source of the rates")
+
+
 class Simulation(Record):
     """What ``weir sim`` needs besides stages and edges."""
 
@@ -270,6 +288,20 @@ class Simulation(Record):
             "links there are. Servers and stagers are nodes of that network, after the hosts, "
             "unless the route to them says beside_network"
         ),
+    )
+    copies: str | None = Field(
+        default=None,
+        description=(
+            "name of the stage with the rate of copies in the memory of a node: of all its ranks, "
+            "and of one user, which is the most that a rank copies; none: they take no time"
+        ),
+    )
+    cached_copies: list[CachedCopies] = Field(
+        default_factory=list, description="copies of fewer bytes, in ascending order of these"
+    )
+    calls: list[RequestCalls] = Field(
+        default_factory=list,
+        description="times of requests besides bytes and messages; none of a job: no time",
     )
     routes: list[SimulatedRoute] = Field(min_length=1)
     global_exchange: GlobalExchange | None = None
@@ -423,7 +455,7 @@ class Platform(Record):
         return next((stage.rate_bytes_per_second.value for stage in stages), 0.0)
 
     def _check_routes(self) -> None:
-        """Raises ValueError if the simulation names an edge that is not there."""
+        """Raises ValueError if the simulation names an edge or a stage that is not there."""
         if self.simulation is None:
             return
         known = {edge.name for edge in self.edges}
@@ -433,6 +465,20 @@ class Platform(Record):
         if self.simulation.network_links is not None and self.network_shape is None:
             raise ValueError(
                 "simulation has network_links, but there is no network_shape: give both or none"
+            )
+        copies = self.simulation.copies
+        bounds = [one.up_to_bytes for one in self.simulation.cached_copies]
+        if bounds != sorted(set(bounds)) or (bounds and copies is None):
+            raise ValueError(
+                "cached_copies of the simulation are of ever more bytes, and copies names the "
+                "stage of those of still more: order them, and give copies"
+            )
+        if copies is not None and all(
+            (stage.name, stage.kind) != (copies, "node") for stage in self.stages
+        ):
+            raise ValueError(
+                f"simulation has the copies of stage {copies}, but no stage of kind node has that "
+                "name: give the one of copies in memory, or leave it out"
             )
         for name in asked:
             if name not in known:

@@ -70,6 +70,7 @@ def describe(platform: Platform, asked: Asked) -> dict[str, Any]:
         "parts": parts,
         "messages": messages,
         **network,
+        **_copies(simulation, stages, asked),
         **_exchange(platform, simulation, asked),
         "array": _array(asked),
         "read": asked.read,
@@ -275,9 +276,32 @@ def _make_slow(
         part.setdefault("slow", []).append({"unit": int(slow.unit), "share": slow.share})
 
 
+def _copies(
+    simulation: Simulation, stages: dict[str, PlatformStage], asked: Asked
+) -> dict[str, Any]:
+    """Returns the rates of copies in memory by bytes, where the library's plan makes them."""
+    if simulation.copies is None or asked.way.everywhere or asked.level != "plan":
+        return {}
+    stage = stages[simulation.copies]
+    one = stage.one_user_bytes_per_second or stage.rate_bytes_per_second
+    cached = [
+        {
+            "up_to_bytes": some.up_to_bytes,
+            "bytes_per_second": some.rate_bytes_per_second.value,
+            "one_rank_bytes_per_second": some.one_user_bytes_per_second.value,
+        }
+        for some in simulation.cached_copies
+    ]
+    large = {
+        "bytes_per_second": stage.rate_bytes_per_second.value,
+        "one_rank_bytes_per_second": one.value,
+    }
+    return {"copies": [*cached, large]}
+
+
 def _exchange(platform: Platform, simulation: Simulation, asked: Asked) -> dict[str, Any]:
     if not asked.way.everywhere:
-        return {}
+        return _calls(simulation, asked)
     exchange = simulation.global_exchange
     if exchange is None:
         raise BenchError(
@@ -291,6 +315,16 @@ def _exchange(platform: Platform, simulation: Simulation, asked: Asked) -> dict[
             "seconds": exchange.seconds_of(asked.ranks),
         }
     }
+
+
+def _calls(simulation: Simulation, asked: Asked) -> dict[str, Any]:
+    """Returns the time of a request's calls. The library that is simulated makes its own."""
+    if asked.level != "plan":
+        return {}
+    for one in simulation.calls:
+        if (one.strategy, one.ranks) == (asked.strategy, asked.ranks):
+            return {"exchange": {"aggregators_on_first_nodes": 0, "seconds": one.seconds}}
+    return {}
 
 
 def _array(asked: Asked) -> dict[str, str]:
