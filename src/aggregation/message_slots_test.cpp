@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -69,9 +70,17 @@ class Node {
       std::size_t piece;
     };
     std::vector<Message> messages;
-    const std::int64_t began = monotonic_ns();
+    int waits = 0;  // in a row
+    const auto wait = [&] {
+      // Beside other work a rank that yields for long would take the time that another one needs.
+      if (++waits < 100) {
+        ::sched_yield();
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
+    };
     for (std::size_t number = 0; number < pieces_.size() || !messages.empty();) {
-      if (stuck_ || seconds_of(monotonic_ns() - began) > 20) {
+      if (stuck_ || seconds_of(monotonic_ns() - last_progress_ns_) > 20) {
         stuck_ = true;
         return false;
       }
@@ -82,7 +91,7 @@ class Node {
       }
       if (number == pieces_.size()) {
         slots.come_to({2, 0});
-        ::sched_yield();
+        wait();
         continue;
       }
       const Piece& piece = pieces_[number];
@@ -91,7 +100,7 @@ class Node {
           slots.find({static_cast<std::int64_t>(number), piece.aggregator}, rank,
                      [&] { return std::vector{piece.message}; });
       if (slot == nullptr) {
-        ::sched_yield();
+        wait();
         continue;
       }
       const auto mark =
@@ -100,6 +109,8 @@ class Node {
       if (MessageSlots::courier_of(*slot) == rank) messages.push_back({slot, number});
       MessageSlots::hand_over(*slot, 8);
       ++number;
+      waits = 0;
+      last_progress_ns_ = monotonic_ns();
     }
     return true;
   }
@@ -125,6 +136,7 @@ class Node {
                 static_cast<std::size_t>(MessageSlots::bytes_of(slot)));
     MessageSlots::free(slot);
     ++taken;
+    last_progress_ns_ = monotonic_ns();
     return true;
   }
 
@@ -135,6 +147,8 @@ class Node {
   std::vector<Piece> pieces_;
   std::vector<std::atomic<std::int64_t>> taken_;  // pieces, by aggregator
   std::atomic<bool> stuck_{false};
+  // Progress of any rank counts, because all of it may take long beside other work.
+  std::atomic<std::int64_t> last_progress_ns_{monotonic_ns()};
 };
 
 // There are more aggregators than slots, and fewer.

@@ -32,6 +32,12 @@ from testbed.slow import remove_group
 NAMESPACES = Path("/run/netns")
 BUSY_SECONDS = 3.0
 """Seconds for which a mount may stay busy before its users are named."""
+LEAVING_SECONDS = 30.0
+"""Seconds for which it may stay so, and a loop device, without a user that could be named.
+
+A process that was ended keeps its files while it gives back its memory, and on a busy machine that
+takes long.
+"""
 FLUSH_SECONDS = 120.0
 """Seconds that unmounting may need to write back the page cache."""
 END_SECONDS = 10.0
@@ -56,7 +62,7 @@ def _remove_limit(resource: Resource, _end_users: bool) -> None:
 
 def _remove_mount(resource: Resource, end_users: bool) -> None:
     point = Path(resource.name)
-    end = time.monotonic() + BUSY_SECONDS
+    start = time.monotonic()
     while is_mounted(point):
         try:
             run(["umount", point], seconds=FLUSH_SECONDS)
@@ -64,7 +70,7 @@ def _remove_mount(resource: Resource, end_users: bool) -> None:
             users = users_of(point)
             if users and end_users:
                 end_processes([int(user.name) for user in users])
-            elif time.monotonic() > end:
+            elif time.monotonic() - start > (BUSY_SECONDS if users else LEAVING_SECONDS):
                 if not users:
                     raise
                 names = ", ".join(command_of(user) for user in users)
@@ -79,7 +85,9 @@ def _remove_loop(resource: Resource, _end_users: bool) -> None:
     loop = loop_of(image)
     if loop is not None:
         run(["losetup", "--detach", f"/dev/{loop}"])
-        wait_for(f"/dev/{loop} to let go of {image}", BUSY_SECONDS, lambda: loop_of(image) is None)
+        wait_for(
+            f"/dev/{loop} to let go of {image}", LEAVING_SECONDS, lambda: loop_of(image) is None
+        )
 
 
 def _remove_file(resource: Resource, _end_users: bool) -> None:
