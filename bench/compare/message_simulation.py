@@ -12,11 +12,11 @@ from values import Values
 from weir.results.platform import Platform
 from weir.results.quantities import size_text
 from weir.sim.job import Asked
+from weir.sim.probed import exchange_of
 from weir.sim.program import simulate
 
 BUFFER_BYTES = MEBIBYTE
 NOTHING = "compute node -> nothing"
-NETWORK = "compute node -> network"
 UNTOUCHED_BYTES_PER_SECOND = 1e15
 
 
@@ -28,17 +28,10 @@ def with_simulation(probed: Platform, place: Place, measured: Measured) -> Platf
         {"from": "compute node", "to": "nothing", "units": 1, "origin": "assumed",
          "rate_bytes_per_second": UNTOUCHED_BYTES_PER_SECOND, "source": untouched}
     ]  # fmt: skip
-    simulation: dict[str, Any] = {
-        "copies": "memory copy",
-        "cached_copies": cached_copies(place, measured),
-        "routes": [{"to": "io-nodes", "edges": [NOTHING], "how": untouched}],
-    }
-    if place.hosts > 1:
-        edges.append(
-            {"from": "compute node", "to": "network", "stages": ["node link"], "origin": "probe"}
-        )
-        simulation["messages"] = NETWORK
-        simulation["message_seconds"] = probed.latencies_seconds["message"].value
+    between_nodes, simulation = exchange_of(probed)
+    edges += between_nodes
+    simulation["cached_copies"] = cached_copies(place, measured)
+    simulation["routes"] = [{"to": "io-nodes", "edges": [NOTHING], "how": untouched}]
     changed = {"hosts": place.hosts, "ranks_per_host": place.ranks // place.hosts}
     return Platform.model_validate(
         {**document, **changed, "edges": edges, "simulation": simulation}

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from platforms import make_platform, make_stage
 from weir.bench.errors import BenchError
 from weir.bench.platforms import find_platform
 from weir.bench.program import SIMULATOR, find_program
@@ -150,8 +151,42 @@ def test_jobs_that_the_machine_has_no_room_for_are_refused(asked: Asked, said: s
 
 
 def test_a_platform_without_simulation_is_refused_by_name() -> None:
-    with pytest.raises(BenchError, match="columbia has no table"):
+    with pytest.raises(BenchError, match="columbia has neither a table"):
         describe(find_platform("columbia"), glean())
+
+
+def probed(**more: Any) -> Platform:
+    """A platform as a probe describes it: no edges, and nothing about simulation."""
+    stages = [
+        make_stage("memory copy", 8e9, kind="node", routes=["memory"]),
+        make_stage("page cache", 4e9, kind="node", direction="write", routes=["cached", "durable"]),
+        make_stage("storage write", 1e9, direction="write", routes=["durable"]),
+        make_stage("storage read", 2e9, direction="read", routes=["dropped"]),
+    ]
+    when = "2026-01-01T00:00:00Z"
+    return make_platform(stages, **{"measured_utc": when, "ranks_per_host": 2, **more})
+
+
+def test_a_probed_machine_is_simulated_by_its_stages_of_storage() -> None:
+    asked = Asked("array", 2, strategy="direct", shape="1kx1k")
+    made = describe(probed(), asked)
+    assert [(one["name"], one["users"]) for one in made["parts"]] == [
+        ("page cache", "node"),
+        ("storage write", "stripe"),
+    ]
+    read = describe(probed(), replace(asked, read=True))
+    assert [one["name"] for one in read["parts"]] == ["storage read"]
+    with pytest.raises(BenchError, match="test data has neither a table"):
+        describe(probed(measured_utc=None), asked)
+    with pytest.raises(BenchError, match="has 1 nodes of 2 ranks"):
+        describe(probed(), replace(asked, ranks=4))
+
+
+@needs_simulator
+@pytest.mark.parametrize(("read", "rate"), [(False, 1e9), (True, 2e9)])
+def test_a_probed_machine_has_the_rate_of_its_storage(read: bool, rate: float) -> None:
+    asked = Asked("array", 2, strategy="direct", shape="4kx4k", read=read)
+    assert simulate(probed(), asked).bytes_per_second == pytest.approx(rate, rel=0.3)
 
 
 def made_up(cores: int = 256, **more: Any) -> Asked:

@@ -17,6 +17,7 @@ from weir.results.platform import (
     Simulation,
 )
 from weir.sim.job import DEFAULT_BUFFER, Asked, Slow
+from weir.sim.probed import with_simulation
 
 USERS = {
     "node": "node",
@@ -32,12 +33,13 @@ USERS = {
 
 def describe(platform: Platform, asked: Asked) -> dict[str, Any]:
     """Returns the document for one simulation; raises ``BenchError``."""
+    direction = "read" if asked.read else "write"
+    platform = with_simulation(platform, direction)
     simulation = _simulation(platform)
     nodes = _nodes(platform, asked)
     route = _route(platform, simulation, asked)
     edges = {edge.name: edge for edge in platform.edges}
     stages = {stage.name: stage for stage in platform.stages}
-    direction = "read" if asked.read else "write"
     parts: list[dict[str, Any]] = []
     groups: set[int] = set()
     fabrics: list[float] = []
@@ -90,8 +92,8 @@ def describe(platform: Platform, asked: Asked) -> dict[str, Any]:
 def _simulation(platform: Platform) -> Simulation:
     if platform.simulation is None:
         raise BenchError(
-            f"platform {platform.name} has no table [simulation]: docs/simulation.md says what "
-            "weir sim needs, and intrepid has it",
+            f"platform {platform.name} has neither a table [simulation] nor stages of storage that "
+            "weir platform probe has measured: docs/simulation.md says what weir sim needs",
             USAGE,
         )
     return platform.simulation
