@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "plan/buffer_turns.hpp"
 #include "plan/choice.hpp"
 #include "plan/file_windows.hpp"
 #include "plan/node_messages.hpp"
@@ -24,8 +25,10 @@ constexpr std::int64_t most_extents = std::int64_t{1} << 28;
 
 class Collector {
  public:
-  Collector(const topology::Topology& topology, const FlowRules& rules)
+  Collector(const topology::Topology& topology, const FlowRules& rules, std::int64_t buffer_bytes)
       : topology_(topology), rules_(rules) {
+    flows_.buffers = plan::usual_buffers(buffer_bytes, topology.nodes());
+    flows_.slots = rules.holders * plan::slots_of_a_holder(flows_.buffers, rules.holders);
     if (rules.aggregators_on_first_nodes > 0) flows_.sources = Sources::io_groups;
   }
 
@@ -116,6 +119,7 @@ Status Collector::add_operation(const plan::Plan& plan, const plan::Piece& piece
   operation.first_share = client.shares.size();
   const bool is_direct = plan.parameters().strategy == plan::Strategy::direct;
   if (!is_direct) {
+    operation.turn = plan::BufferTurns(plan.most_parts(), flows_.buffers).turn_of(piece.id);
     add_messages(plan, piece, contributors, client, operation);
   }
   TargetBytes targets;
@@ -265,7 +269,7 @@ void add_to_targets(std::int64_t offset, std::int64_t bytes, std::int64_t target
 
 Result<Flows> flows_of_plan(const plan::Request& request, const topology::Topology& topology,
                             plan::Parameters parameters, const FlowRules& rules) {
-  Collector collector(topology, rules);
+  Collector collector(topology, rules, parameters.buffer_bytes);
   const bool one_group = rules.aggregators_on_first_nodes > 0;
   auto planned = topology;
   if (one_group) {
@@ -284,7 +288,6 @@ Result<Flows> flows_of_plan(const plan::Request& request, const topology::Topolo
   }
   Flows flows = collector.take();
   take_turns(flows.clients);
-  flows.buffers = plan::usual_buffers(parameters.buffer_bytes, topology.nodes());
   return flows;
 }
 
