@@ -11,42 +11,41 @@ namespace weir::sim {
 namespace sg4 = simgrid::s4u;
 
 Couriers::Couriers(const Flows& flows, std::int64_t steps, sg4::Host* home, Start start)
-    : home_(home), start_(std::move(start)) {
-  // A node begins with the clients of the next node (src/plan/rank_pieces.hpp).
-  struct Place {
-    std::int64_t turn;
-    bool is_before;  // the client's node comes before this one
-    const Client* client;
-    Message* message;
-  };
-  std::map<std::int64_t, std::vector<Place>> places;
+    : steps_(steps), home_(home), start_(std::move(start)) {
   for (const Client& client : flows.clients) {
     std::vector<Message>& messages = messages_[&client];
     messages.resize(client.shares.size());
     for (const Operation& operation : client.operations) {
       std::size_t number = operation.first_share;
       for (const Share& share : client.sources(operation)) {
+        Node& node = nodes_[share.place];
         Message& message = messages[number++];
+        message.node = &node;
         message.client = &client;
         message.share = &share;
-        message.node = &nodes_[share.place];
-        places[share.place].push_back(
-            {operation.turn, client.node < share.place, &client, &message});
+        message.turn = operation.turn;
+        node.all.messages.push_back(&message);
       }
     }
   }
-  for (auto& [number, of_node] : places) {
-    std::stable_sort(of_node.begin(), of_node.end(), [](const Place& a, const Place& b) {
-      return std::tuple(a.turn, a.is_before, a.client->node) <
-             std::tuple(b.turn, b.is_before, b.client->node);
-    });
-    Node& node = nodes_.at(number);
-    node.order.reserve(of_node.size());
-    for (const Place& one : of_node) node.order.push_back(one.message);
-    node.left = std::ssize(of_node) * steps;
+  for (auto& [number, node] : nodes_) {
+    put_in_order(number, node);
     node.free = flows.slots;
+    while (take_slot(node)) {
+    }
   }
-  for (auto& [number, node] : nodes_) take_slots(node);
+}
+
+void Couriers::put_in_order(std::int64_t number, Node& node) {
+  // A node begins with the clients of the next node (src/plan/rank_pieces.hpp).
+  const auto place = [number = number](const Message* one) {
+    return std::tuple(one->turn, one->client->node < number, one->client->node);
+  };
+  std::stable_sort(node.all.messages.begin(), node.all.messages.end(),
+                   [&](const Message* a, const Message* b) { return place(a) < place(b); });
+  std::map<std::int64_t, Queue> ranks;
+  for (Message* const one : node.all.messages) ranks[one->share->rank].messages.push_back(one);
+  for (auto& [rank, queue] : ranks) node.ranks.push_back(std::move(queue));
 }
 
 void Couriers::open(const Client& client, const Operation& operation,
@@ -59,33 +58,52 @@ void Couriers::open(const Client& client, const Operation& operation,
   }
 }
 
-void Couriers::take_slots(Node& node) {
-  while (node.free > 0 && node.left > 0) {
-    Message& message = *node.order[node.next];
+bool Couriers::take_slot(Node& node) {
+  if (node.free == 0) return false;
+  const auto is_left = [&](const Queue& queue) {
+    return queue.next < std::ssize(queue.messages) * steps_;
+  };
+  // Messages of the order of all that have slots already.
+  while (is_left(node.all) &&
+         node.all.first().slots_taken > node.all.next / std::ssize(node.all.messages)) {
+    ++node.all.next;
+  }
+  if (!is_left(node.all)) return false;
+  const Message* const earliest = &node.all.first();
+  for (std::size_t asked = 0; asked < node.ranks.size(); ++asked) {
+    Queue& rank = node.ranks[node.asks];
+    node.asks = (node.asks + 1) % node.ranks.size();
+    if (!is_left(rank)) continue;
+    Message& message = rank.first();
     std::int64_t& ahead = node.ahead[message.client];
-    if (ahead == plan::most_pieces_ahead) return;
+    const std::int64_t left = plan::most_pieces_ahead - ahead;
+    if (left == 0 || ((node.free == 1 || left == 1) && &message != earliest)) continue;
+    ++rank.next;
     ++ahead;
     --node.free;
-    --node.left;
-    node.next = (node.next + 1) % node.order.size();
+    ++message.slots_taken;
     ++message.slots;
     advance(message);
+    return true;
   }
+  return false;
 }
 
 void Couriers::advance(Message& message) {
   if (message.slots == 0 || message.arrived.empty()) return;
   --message.slots;
-  sg4::Actor::create("message", home_,
-                     [this, &message, arrived = message.arrived.front(),
-                      under_way = start_(*message.client, *message.share)] {
-                       under_way->wait();
-                       ++message.node->free;
-                       --message.node->ahead[message.client];
-                       take_slots(*message.node);
-                       arrived();
-                     });
+  const auto wait = [this, &message, arrived = message.arrived.front(),
+                     under_way = start_(*message.client, *message.share)] {
+    under_way->wait();
+    Node& node = *message.node;
+    ++node.free;
+    --node.ahead[message.client];
+    while (take_slot(node)) {
+    }
+    arrived();
+  };
   message.arrived.erase(message.arrived.begin());
+  sg4::Actor::create("message", home_, wait);
 }
 
 }  // namespace weir::sim

@@ -1,12 +1,12 @@
-// The messages between nodes as the library's ranks send or receive them: a node has a bounded
+// The messages between nodes as the library's ranks send or receive them. A node has a bounded
 // number of slots (src/aggregation/message_slots.hpp), each of which holds one message until it has
-// arrived, and takes its messages in the order of the plan. A message is under way once its node
-// has a slot for it and the client at the other end has opened a buffer.
+// arrived. The message is under way once it has a slot and the client at the other end has opened a
+// buffer.
 //
-// No client waits for ever. Of the pieces that are not complete, consider those with the lowest
-// step and turn. Their clients have written all earlier ones, and open buffers for them. Their
-// nodes have slots only for earlier messages, which have arrived, and for messages of these same
-// pieces, which are under way; so each gets a slot in the end.
+// A rank takes a slot for its first message in the order of the plan, and then for its next one;
+// the ranks of a node ask in turn. As in the library, the last free slot of a node, and the last
+// one that a client may have of it, are only for the earliest message that has none. That no client
+// waits for ever is proved there.
 #pragma once
 
 #include <cstddef>
@@ -42,20 +42,34 @@ class Couriers {
     Node* node = nullptr;
     const Client* client = nullptr;
     const Share* share = nullptr;
-    std::int64_t slots = 0;                      // taken for it, before it is under way
-    std::vector<std::function<void()>> arrived;  // of the buffers that wait for it
+    std::int64_t turn = 0;                       // of plan::BufferTurns
+    std::int64_t slots_taken = 0;                // in all steps
+    std::int64_t slots = 0;                      // of these, the ones that wait for a buffer
+    std::vector<std::function<void()>> arrived;  // of the buffers that wait for a slot
+  };
+  // Messages of each step in an order, and how many have slots.
+  struct Queue {
+    std::vector<Message*> messages;
+    std::int64_t next = 0;  // over all steps
+
+    [[nodiscard]] Message& first() const {
+      return *messages[static_cast<std::size_t>(next % std::ssize(messages))];
+    }
   };
   struct Node {
-    std::vector<Message*> order;
-    std::size_t next = 0;   // the message that takes the next slot
-    std::int64_t left = 0;  // messages of all steps that have not taken a slot
+    std::vector<Queue> ranks;
+    Queue all;
+    std::size_t asks = 0;  // the rank that asks next
     std::int64_t free = 0;
     std::map<const Client*, std::int64_t> ahead;  // slots with messages of each client
   };
 
-  void take_slots(Node& node);
+  static void put_in_order(std::int64_t number, Node& node);
+  // Returns whether a rank has taken a slot.
+  bool take_slot(Node& node);
   void advance(Message& message);
 
+  std::int64_t steps_;
   simgrid::s4u::Host* home_;
   Start start_;
   std::map<std::int64_t, Node> nodes_;

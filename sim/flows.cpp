@@ -58,7 +58,16 @@ class Collector {
 };
 
 void append(const std::map<std::int64_t, std::int64_t>& bytes, std::vector<Share>& shares) {
-  for (const auto& [place, count] : bytes) shares.push_back({place, count});
+  for (const auto& [place, count] : bytes) shares.push_back({place, count, 0});
+}
+
+void append(const std::map<std::int64_t, Share>& by_place, std::vector<Share>& shares) {
+  for (const auto& [place, share] : by_place) shares.push_back(share);
+}
+
+void add(std::map<std::int64_t, Share>& by_place, const Share& share) {
+  const auto [found, is_new] = by_place.try_emplace(share.place, share);
+  if (!is_new) found->second.bytes += share.bytes;
 }
 
 Status Collector::add_plan(const std::shared_ptr<const plan::Plan>& plan) {
@@ -164,9 +173,10 @@ std::int64_t Collector::source_of(std::int64_t node) const {
 void Collector::merge_sources(Client& client) const {
   std::vector<Share> shares;
   for (Operation& one : client.operations) {
-    std::map<std::int64_t, std::int64_t> sources;
+    std::map<std::int64_t, Share> sources;
     for (const Share& share : client.sources(one)) {
-      if (flows_.sources != Sources::none) sources[source_of(share.place)] += share.bytes;
+      if (flows_.sources == Sources::none) continue;
+      add(sources, {source_of(share.place), share.bytes, share.rank});
     }
     const auto targets = client.targets(one);
     one.first_share = shares.size();
@@ -180,30 +190,32 @@ void Collector::merge_sources(Client& client) const {
 void Collector::add_messages(const plan::Plan& plan, const plan::Piece& piece,
                              const std::vector<plan::Contributor>& contributors, Client& client,
                              Operation& operation) {
-  std::map<std::int64_t, std::int64_t> sources;
-  const auto add = [&](std::int64_t node, std::int64_t bytes) {
+  std::map<std::int64_t, Share> sources;
+  const auto add_message = [&](std::int64_t node, std::int64_t bytes, std::int64_t rank) {
     if (++messages_ > rules_.most_messages_by_node && flows_.sources == Sources::nodes) {
       flows_.sources = topology_.network() != nullptr ? Sources::switches : Sources::none;
       for (Client& one : flows_.clients) merge_sources(one);
       merge_sources(client);
       operation.first_share = client.shares.size();
-      std::map<std::int64_t, std::int64_t> merged;
-      for (const auto& [from, count] : sources) merged[source_of(from)] += count;
+      std::map<std::int64_t, Share> merged;
+      for (const auto& [from, share] : sources) {
+        add(merged, {source_of(from), share.bytes, share.rank});
+      }
       sources = std::move(merged);
     }
     ++operation.messages;
     operation.message_bytes += bytes;
-    sources[source_of(node)] += bytes;
+    add(sources, {source_of(node), bytes, rank});
   };
   if (rules_.aggregators_on_first_nodes > 0) {
     // The aggregator is not where the plan has it, and every rank sends a message of its own.
     for (const plan::Contributor& one : contributors) {
       const std::int64_t node = topology_.node_of(one.rank);
-      if (node != client.node) add(node, one.bytes);
+      if (node != client.node) add_message(node, one.bytes, one.rank);
     }
   } else {
     for (const plan::NodeMessage& one : plan::node_messages(plan, piece.id, contributors)) {
-      add(one.node, one.bytes);
+      add_message(one.node, one.bytes, one.shares.front().rank);
     }
   }
   if (flows_.sources == Sources::none) return;
