@@ -31,7 +31,7 @@ struct MoveContext {
   plan::PlatformRates rates;
   StoreChoices& stores;
   CollectiveFigures& figures;
-  plan::BufferTurns turns;
+  plan::BufferTurns turns = {};
 
   [[nodiscard]] bool writing() const { return plan->request().direction == Direction::write; }
   [[nodiscard]] const RequestedPart& part_of(int array) const {
