@@ -1,6 +1,7 @@
 #include "couriers.hpp"
 
 #include <algorithm>
+#include <random>
 #include <tuple>
 #include <utility>
 
@@ -46,6 +47,11 @@ void Couriers::put_in_order(std::int64_t number, Node& node) {
   std::map<std::int64_t, Queue> ranks;
   for (Message* const one : node.all.messages) ranks[one->share->rank].messages.push_back(one);
   for (auto& [rank, queue] : ranks) node.ranks.push_back(std::move(queue));
+  // Which rank comes first is a matter of chance, and here always the same.
+  std::mt19937_64 random(static_cast<std::uint64_t>(number));
+  for (std::size_t left = node.ranks.size(); left > 1; --left) {
+    std::swap(node.ranks[left - 1], node.ranks[random() % left]);
+  }
 }
 
 void Couriers::open(const Client& client, const Operation& operation,

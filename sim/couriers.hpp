@@ -4,9 +4,9 @@
 // buffer.
 //
 // A rank takes a slot for its first message in the order of the plan, and then for its next one;
-// the ranks of a node ask in turn. As in the library, the last free slot of a node, and the last
-// one that a client may have of it, are only for the earliest message that has none. That no client
-// waits for ever is proved there.
+// the ranks of a node ask in turn, in an order of chance. As in the library, the last free slot of
+// a node, and the last one that a client may have of it, are only for the earliest message that has
+// none. That no client waits for ever is proved there.
 #pragma once
 
 #include <cstddef>
