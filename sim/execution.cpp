@@ -43,7 +43,8 @@ struct Buffers {
   struct Open {
     std::int64_t number;  // of the operation, over all steps
     std::int64_t buffer;
-    std::int64_t left = 0;  // messages under way, and what they cost
+    std::int64_t left = 0;  // what is under way to it
+    Comms messages = {};    // without couriers
   };
 
   explicit Buffers(std::int64_t count) : busy(static_cast<std::size_t>(count)) {}
@@ -94,7 +95,7 @@ class Execution {
   void begin_step();
   // Opens the buffer of an operation, whose messages begin.
   void open(Buffers& buffers, const Client& client, std::int64_t number);
-  // Waits until an open buffer is complete.
+  // Waits, with no open buffer complete, until one is: without couriers the first.
   void wait(Buffers& buffers);
   // Returns the number of the client's buffer that an operation passes.
   [[nodiscard]] std::int64_t buffer_of(const Client& client, std::int64_t number) const;
@@ -199,13 +200,19 @@ std::int64_t Execution::buffer_of(const Client& client, std::int64_t number) con
 void Execution::open(Buffers& buffers, const Client& client, std::int64_t number) {
   const std::int64_t buffer = buffer_of(client, number);
   buffers.busy[static_cast<std::size_t>(buffer)] = true;
-  Buffers::Open& opened = buffers.open.emplace_back(Buffers::Open{number, buffer});
+  Buffers::Open& opened = buffers.open.emplace_back(Buffers::Open{.number = number, .buffer = buffer});
   const Operation& operation = operation_at(client, number);
+  Comms messages = start_messages(client, operation);
+  if (!couriers_) {
+    // An actor for each of very many pieces would take too much memory.
+    opened.left = std::ssize(messages);
+    opened.messages = std::move(messages);
+    return;
+  }
   const auto arrived = [&opened, completed = buffers.completed] {
     if (--opened.left == 0) completed->release();
   };
-  Comms messages = start_messages(client, operation);
-  if (couriers_) opened.left = operation.sources;
+  opened.left = operation.sources;
   if (!messages.empty()) {
     ++opened.left;
     sg4::Actor::create("messages", machine_.home(), [arrived, messages]() mutable {
@@ -213,12 +220,18 @@ void Execution::open(Buffers& buffers, const Client& client, std::int64_t number
       arrived();
     });
   }
-  if (couriers_) couriers_->open(client, operation, arrived);
+  couriers_->open(client, operation, arrived);
 }
 
 void Execution::wait(Buffers& buffers) {
   const double began = sg4::Engine::get_clock();
-  buffers.completed->acquire();
+  if (couriers_) {
+    buffers.completed->acquire();
+  } else {
+    Buffers::Open& first = buffers.open.front();
+    wait_all(first.messages);
+    first.left = 0;
+  }
   message_seconds_ += sg4::Engine::get_clock() - began;
 }
 
