@@ -200,7 +200,8 @@ std::int64_t Execution::buffer_of(const Client& client, std::int64_t number) con
 void Execution::open(Buffers& buffers, const Client& client, std::int64_t number) {
   const std::int64_t buffer = buffer_of(client, number);
   buffers.busy[static_cast<std::size_t>(buffer)] = true;
-  Buffers::Open& opened = buffers.open.emplace_back(Buffers::Open{.number = number, .buffer = buffer});
+  Buffers::Open& opened =
+      buffers.open.emplace_back(Buffers::Open{.number = number, .buffer = buffer});
   const Operation& operation = operation_at(client, number);
   Comms messages = start_messages(client, operation);
   if (!couriers_) {
