@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
+#include <iterator>
+#include <list>
 #include <map>
+#include <optional>
 #include <simgrid/s4u.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "couriers.hpp"
 #include "machine.hpp"
 #include "operations.hpp"
+#include "plan/buffer_turns.hpp"
 
 namespace weir::sim {
 namespace {
@@ -34,6 +38,29 @@ std::vector<const Client*> in_order(const Flows& flows) {
   return order;
 }
 
+// The buffers of a client. One is open while its messages are under way.
+struct Buffers {
+  struct Open {
+    std::int64_t number;  // of the operation, over all steps
+    std::int64_t buffer;
+    std::int64_t left = 0;  // what is under way to it
+    Comms messages = {};    // without couriers
+  };
+
+  explicit Buffers(std::int64_t count) : busy(static_cast<std::size_t>(count)) {}
+  [[nodiscard]] bool is_free(std::int64_t buffer) const {
+    return !busy[static_cast<std::size_t>(buffer)];
+  }
+  std::list<Open>::iterator close(std::list<Open>::iterator one) {
+    busy[static_cast<std::size_t>(one->buffer)] = false;
+    return open.erase(one);
+  }
+
+  std::vector<bool> busy;
+  std::list<Open> open;  // in the order in which they were opened
+  sg4::SemaphorePtr completed = sg4::Semaphore::create(0);
+};
+
 class Execution {
  public:
   Execution(const Description& asked, const Flows& flows)
@@ -41,12 +68,21 @@ class Execution {
         flows_(flows),
         buffers_(asked.ahead ? flows.buffers : 1),
         operations_(asked, flows, Machine::Nodes::as_flows_need),
-        machine_(operations_.machine()) {}
+        machine_(operations_.machine()) {
+    if (!asked.ahead || flows.sources != Sources::nodes || flows.message_bytes == 0 ||
+        asked.messages.bytes_per_second <= 0) {
+      return;
+    }
+    couriers_.emplace(
+        flows, asked.steps, machine_.home(),
+        [this](const Client& client, const Share& share) { return start_message(client, share); });
+  }
 
   Outcome run(sg4::Engine& engine);
 
  private:
   void act(const Client& client);
+  sg4::CommPtr start_message(const Client& client, const Share& share);
   Comms start_messages(const Client& client, const Operation& operation);
   Comms start_exchange(const Client& client, const Operation& operation);
   Comms start_gathering(const Client& client, const Operation& operation);
@@ -58,13 +94,19 @@ class Execution {
   void write(const Client& client);
   void read(const Client& client);
   void begin_step();
-  void wait_for_messages(Comms& messages);
+  // Opens the buffer of an operation, whose messages begin.
+  void open(Buffers& buffers, const Client& client, std::int64_t number);
+  // Waits, with no open buffer complete, until one is: without couriers the first.
+  void wait(Buffers& buffers);
+  // Returns the number of the client's buffer that an operation passes.
+  [[nodiscard]] std::int64_t buffer_of(const Client& client, std::int64_t number) const;
 
   const Description& asked_;
   const Flows& flows_;
   std::int64_t buffers_;  // of a client
   Operations operations_;
   const Machine& machine_;
+  std::optional<Couriers> couriers_;  // nothing: all messages of a piece start together
   sg4::BarrierPtr meeting_;
   double message_seconds_ = 0;
 };
@@ -120,6 +162,15 @@ void Execution::start_costs(const Client& client, const Operation& operation, Co
   }
 }
 
+sg4::CommPtr Execution::start_message(const Client& client, const Share& share) {
+  const auto bytes = static_cast<double>(share.bytes);
+  const Way way = machine_.way_of_messages(client, share.place);
+  operations_.add_to_network_links(way, bytes);
+  add_message(client, share.place, bytes);
+  return start(way, bytes);
+}
+
+// Starts those messages of an operation that do not wait for slots, and what all of them cost.
 Comms Execution::start_messages(const Client& client, const Operation& operation) {
   Comms comms;
   const bool exchanges = flows_.sources == Sources::io_groups;
@@ -129,12 +180,8 @@ Comms Execution::start_messages(const Client& client, const Operation& operation
   const std::span<const Share> sources = exchanges || operation.sources == 0
                                              ? std::span<const Share>(&whole, 1)
                                              : client.sources(operation);
-  for (const Share& share : sources) {
-    const auto bytes = static_cast<double>(share.bytes);
-    const Way way = machine_.way_of_messages(client, share.place);
-    comms.push_back(start(way, bytes));
-    operations_.add_to_network_links(way, bytes);
-    add_message(client, share.place, bytes);
+  if (!couriers_) {
+    for (const Share& share : sources) comms.push_back(start_message(client, share));
   }
   start_costs(client, operation, comms);
   return comms;
@@ -156,43 +203,99 @@ void Execution::begin_step() {
   if (asked_.exchange.seconds > 0) sg4::this_actor::sleep_for(asked_.exchange.seconds);
 }
 
-void Execution::wait_for_messages(Comms& messages) {
+std::int64_t Execution::buffer_of(const Client& client, std::int64_t number) const {
+  const std::int64_t count = std::ssize(client.operations);
+  const plan::BufferTurns turns(client.operations.back().turn + 1, buffers_);
+  return turns.buffer_of({.step = number / count, .part = operation_at(client, number).turn});
+}
+
+void Execution::open(Buffers& buffers, const Client& client, std::int64_t number) {
+  const std::int64_t buffer = buffer_of(client, number);
+  buffers.busy[static_cast<std::size_t>(buffer)] = true;
+  Buffers::Open& opened =
+      buffers.open.emplace_back(Buffers::Open{.number = number, .buffer = buffer});
+  const Operation& operation = operation_at(client, number);
+  Comms messages = start_gathering(client, operation);
+  if (!couriers_) {
+    // An actor for each of very many pieces would take too much memory.
+    opened.left = std::ssize(messages);
+    opened.messages = std::move(messages);
+    return;
+  }
+  const auto arrived = [&opened, completed = buffers.completed] {
+    if (--opened.left == 0) completed->release();
+  };
+  opened.left = operation.sources;
+  if (!messages.empty()) {
+    ++opened.left;
+    sg4::Actor::create("messages", machine_.home(), [arrived, messages]() mutable {
+      wait_all(messages);
+      arrived();
+    });
+  }
+  couriers_->open(client, operation, arrived);
+}
+
+void Execution::wait(Buffers& buffers) {
   const double began = sg4::Engine::get_clock();
-  wait_all(messages);
+  if (couriers_) {
+    buffers.completed->acquire();
+  } else {
+    Buffers::Open& first = buffers.open.front();
+    wait_all(first.messages);
+    first.left = 0;
+  }
   message_seconds_ += sg4::Engine::get_clock() - began;
 }
 
+// The library's aggregator (src/aggregation/gathering.cpp): it opens one buffer, writes the first
+// complete piece, and begins again.
 void Execution::write(const Client& client) {
   const std::int64_t count = std::ssize(client.operations);
+  // Pieces of the next step are received ahead unless all clients meet before it.
   const bool meets = asked_.meeting || asked_.exchange.seconds > 0;
-  std::deque<Comms> open;  // messages of pieces that have buffers, the next one's first
-  for (std::int64_t step = 0; step < asked_.steps; ++step) {
-    if (step == 0 || meets) begin_step();
-    // Pieces of the next step are received ahead unless all clients meet before it.
+  Buffers buffers(buffers_);
+  for (std::int64_t step = 0; step < asked_.steps; step += meets ? 1 : asked_.steps) {
+    begin_step();
+    std::int64_t next = step * count;
     const std::int64_t end = (meets ? step + 1 : asked_.steps) * count;
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (std::int64_t next = step * count + i + std::ssize(open);
-           std::ssize(open) < buffers_ && next < end; ++next) {
-        open.push_back(start_gathering(client, operation_at(client, next)));
+    while (next < end || !buffers.open.empty()) {
+      const bool opens = next < end && buffers.is_free(buffer_of(client, next));
+      if (opens) {
+        open(buffers, client, next);
+        ++next;
       }
-      wait_for_messages(open.front());
-      operations_.transfer(client, operation_at(client, i));
-      open.pop_front();
+      const auto complete = std::find_if(buffers.open.begin(), buffers.open.end(),
+                                         [](const auto& one) { return one.left == 0; });
+      if (complete != buffers.open.end()) {
+        operations_.transfer(client, operation_at(client, complete->number));
+        buffers.close(complete);
+      } else if (!opens) {
+        wait(buffers);
+      }
     }
   }
 }
 
 void Execution::read(const Client& client) {
-  std::deque<Comms> open;  // messages of pieces that have buffers, the first one's first
+  const std::int64_t count = std::ssize(client.operations);
+  Buffers buffers(buffers_);
+  const auto close_complete = [&] {
+    for (auto one = buffers.open.begin(); one != buffers.open.end();) {
+      one = one->left == 0 ? buffers.close(one) : std::next(one);
+    }
+  };
   const auto leave_open = [&](std::int64_t most) {
-    for (; std::ssize(open) > most; open.pop_front()) wait_for_messages(open.front());
+    for (close_complete(); std::ssize(buffers.open) > most; close_complete()) wait(buffers);
   };
   for (std::int64_t step = 0; step < asked_.steps; ++step) {
     if (step == 0 || asked_.meeting || asked_.exchange.seconds > 0) begin_step();
-    for (const Operation& operation : client.operations) {
-      leave_open(buffers_ - 1);
-      operations_.transfer(client, operation);
-      open.push_back(start_gathering(client, operation));
+    for (std::int64_t number = step * count; number < (step + 1) * count; ++number) {
+      for (close_complete(); !buffers.is_free(buffer_of(client, number)); close_complete()) {
+        wait(buffers);
+      }
+      operations_.transfer(client, operation_at(client, number));
+      open(buffers, client, number);
     }
     if (asked_.meeting) leave_open(0);
   }

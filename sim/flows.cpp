@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "plan/buffer_turns.hpp"
 #include "plan/choice.hpp"
 #include "plan/file_windows.hpp"
 #include "plan/node_messages.hpp"
@@ -24,8 +25,10 @@ constexpr std::int64_t most_extents = std::int64_t{1} << 28;
 
 class Collector {
  public:
-  Collector(const topology::Topology& topology, const FlowRules& rules)
+  Collector(const topology::Topology& topology, const FlowRules& rules, std::int64_t buffer_bytes)
       : topology_(topology), rules_(rules) {
+    flows_.buffers = plan::usual_buffers(buffer_bytes, topology.nodes());
+    flows_.slots = rules.holders * plan::slots_of_a_holder(flows_.buffers, rules.holders);
     if (rules.aggregators_on_first_nodes > 0) flows_.sources = Sources::io_groups;
   }
 
@@ -58,7 +61,16 @@ class Collector {
 };
 
 void append(const std::map<std::int64_t, std::int64_t>& bytes, std::vector<Share>& shares) {
-  for (const auto& [place, count] : bytes) shares.push_back({place, count});
+  for (const auto& [place, count] : bytes) shares.push_back({place, count, 0});
+}
+
+void append(const std::map<std::int64_t, Share>& by_place, std::vector<Share>& shares) {
+  for (const auto& [place, share] : by_place) shares.push_back(share);
+}
+
+void add(std::map<std::int64_t, Share>& by_place, const Share& share) {
+  const auto [found, is_new] = by_place.try_emplace(share.place, share);
+  if (!is_new) found->second.bytes += share.bytes;
 }
 
 Status Collector::add_plan(const std::shared_ptr<const plan::Plan>& plan) {
@@ -119,6 +131,7 @@ Status Collector::add_operation(const plan::Plan& plan, const plan::Piece& piece
   operation.first_share = client.shares.size();
   const bool is_direct = plan.parameters().strategy == plan::Strategy::direct;
   if (!is_direct) {
+    operation.turn = plan::BufferTurns(plan.most_parts(), flows_.buffers).turn_of(piece.id);
     add_messages(plan, piece, contributors, client, operation);
     if (Status added = add_copies(contributors, client, operation); !added) return added;
   }
@@ -185,9 +198,10 @@ std::int64_t Collector::source_of(std::int64_t node) const {
 void Collector::merge_sources(Client& client) const {
   std::vector<Share> shares;
   for (Operation& one : client.operations) {
-    std::map<std::int64_t, std::int64_t> sources;
+    std::map<std::int64_t, Share> sources;
     for (const Share& share : client.sources(one)) {
-      if (flows_.sources != Sources::none) sources[source_of(share.place)] += share.bytes;
+      if (flows_.sources == Sources::none) continue;
+      add(sources, {source_of(share.place), share.bytes, share.rank});
     }
     const auto targets = client.targets(one);
     one.first_share = shares.size();
@@ -201,30 +215,32 @@ void Collector::merge_sources(Client& client) const {
 void Collector::add_messages(const plan::Plan& plan, const plan::Piece& piece,
                              const std::vector<plan::Contributor>& contributors, Client& client,
                              Operation& operation) {
-  std::map<std::int64_t, std::int64_t> sources;
-  const auto add = [&](std::int64_t node, std::int64_t bytes) {
+  std::map<std::int64_t, Share> sources;
+  const auto add_message = [&](std::int64_t node, std::int64_t bytes, std::int64_t rank) {
     if (++messages_ > rules_.most_messages_by_node && flows_.sources == Sources::nodes) {
       flows_.sources = topology_.network() != nullptr ? Sources::switches : Sources::none;
       for (Client& one : flows_.clients) merge_sources(one);
       merge_sources(client);
       operation.first_share = client.shares.size();
-      std::map<std::int64_t, std::int64_t> merged;
-      for (const auto& [from, count] : sources) merged[source_of(from)] += count;
+      std::map<std::int64_t, Share> merged;
+      for (const auto& [from, share] : sources) {
+        add(merged, {source_of(from), share.bytes, share.rank});
+      }
       sources = std::move(merged);
     }
     ++operation.messages;
     operation.message_bytes += bytes;
-    sources[source_of(node)] += bytes;
+    add(sources, {source_of(node), bytes, rank});
   };
   if (rules_.aggregators_on_first_nodes > 0) {
     // The aggregator is not where the plan has it, and every rank sends a message of its own.
     for (const plan::Contributor& one : contributors) {
       const std::int64_t node = topology_.node_of(one.rank);
-      if (node != client.node) add(node, one.bytes);
+      if (node != client.node) add_message(node, one.bytes, one.rank);
     }
   } else {
     for (const plan::NodeMessage& one : plan::node_messages(plan, piece.id, contributors)) {
-      add(one.node, one.bytes);
+      add_message(one.node, one.bytes, one.shares.front().rank);
     }
   }
   if (flows_.sources == Sources::none) return;
@@ -290,7 +306,7 @@ void add_to_targets(std::int64_t offset, std::int64_t bytes, std::int64_t target
 
 Result<Flows> flows_of_plan(const plan::Request& request, const topology::Topology& topology,
                             plan::Parameters parameters, const FlowRules& rules) {
-  Collector collector(topology, rules);
+  Collector collector(topology, rules, parameters.buffer_bytes);
   const bool one_group = rules.aggregators_on_first_nodes > 0;
   auto planned = topology;
   if (one_group) {
@@ -309,7 +325,6 @@ Result<Flows> flows_of_plan(const plan::Request& request, const topology::Topolo
   }
   Flows flows = collector.take();
   take_turns(flows.clients);
-  flows.buffers = plan::usual_buffers(parameters.buffer_bytes, topology.nodes());
   return flows;
 }
 

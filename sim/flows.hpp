@@ -29,6 +29,8 @@ namespace weir::sim {
 struct Share {
   std::int64_t place = 0;
   std::int64_t bytes = 0;
+  // Of a node's message to or from a client: the first of its ranks with a share.
+  std::int64_t rank = 0;
 
   friend bool operator==(const Share&, const Share&) = default;
 };
@@ -47,6 +49,7 @@ struct Operation {
   std::int64_t calls = 0;          // ranges of the file, each of which is a call
   std::int64_t messages = 0;       // between the client's node and other nodes
   std::int64_t message_bytes = 0;  // of those
+  std::int64_t turn = 0;           // of plan::BufferTurns; 0 with Strategy::direct
   // The client's shares of this operation begin here: first `sources`, as Flows::sources says, then
   // `targets`, by target of the file.
   std::size_t first_share = 0;
@@ -100,6 +103,8 @@ struct Flows {
   std::int64_t bytes_moved = 0;  // of the operations
   Sources sources = Sources::nodes;
   std::int64_t buffers = 2;  // of a client, each of a piece
+  // Messages that a node with clients has under way at a time.
+  std::int64_t slots = 0;
 };
 
 struct FlowRules {
@@ -113,6 +118,8 @@ struct FlowRules {
   std::int64_t most_messages_by_node = std::int64_t{1} << 17;
   bool with_copies = false;  // the flows have the copies of each rank
   std::int64_t most_copies = std::int64_t{1} << 20;
+  // Ranks of each node that have buffers.
+  std::int64_t holders = 1;
   plan::PlatformRates rates = {};  // decide which holes a read moves along
   std::int64_t most_operations = std::int64_t{1} << 22;
   // Each client is an actor with a stack of 32 KiB in the simulation: 8 GiB.

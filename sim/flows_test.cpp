@@ -173,7 +173,37 @@ TEST(Flows, EverySourceIsANode) {
   const Client& client = flows.clients[0];
   ASSERT_EQ(client.node, 0);
   EXPECT_THAT(sources_of(client, client.operations[0]),
-              ElementsAre(Share{1, 4096}, Share{2, 4096}, Share{3, 4096}));
+              ElementsAre(Share{1, 4096, 4}, Share{2, 4096, 8}, Share{3, 4096, 12}));
+}
+
+TEST(Flows, PiecesHaveTheTurnsOfTheLibrarysBuffers) {
+  // A stripe is cut into four pieces. With eight buffers a stripe has five turns, so that the fifth
+  // piece has turn 5; with seven, which is coprime to four, it has turn 4.
+  const auto topology = nodes_in_groups(4, 4, 4);
+  const auto turns_with = [&](std::int64_t buffer) {
+    plan::Parameters parameters = two_phase(1, buffer);
+    parameters.alignment = 4 * buffer;
+    const auto flows = flows_of_plan(messages(16, buffer), topology, parameters, {}).value();
+    std::vector<std::int64_t> turns;
+    for (const Operation& one : flows.clients.at(0).operations) turns.push_back(one.turn);
+    turns.resize(6);
+    return turns;
+  };
+  EXPECT_THAT(turns_with(2 << 20), ElementsAre(0, 1, 2, 3, 5, 6));
+  EXPECT_THAT(turns_with((16 << 20) / 7), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST(Flows, NodesHaveSlotsLikeTheLibrary) {
+  const auto topology = nodes_in_groups(4, 4, 4);
+  const auto slots_with = [&](std::int64_t holders, std::int64_t buffer) {
+    FlowRules rules;
+    rules.holders = holders;
+    return flows_of_plan(messages(16, 1024), topology, two_phase(1, buffer), rules).value().slots;
+  };
+  EXPECT_EQ(slots_with(1, 1 << 20), 8);
+  EXPECT_EQ(slots_with(3, 1 << 20), 24);
+  EXPECT_EQ(slots_with(1, 16 << 20), 4);  // more than its two buffers: a node has at least four
+  EXPECT_EQ(slots_with(3, 16 << 20), 6);
 }
 
 TEST(Flows, SourcesOfMoreMessagesAreSwitches) {
@@ -197,9 +227,9 @@ TEST(Flows, SourcesOfMoreMessagesAreSwitches) {
     ASSERT_EQ(client.operations.size(), 2U);
     // On the aggregator's own switch only the other node sends.
     EXPECT_THAT(sources_of(client, client.operations[0]),
-                ElementsAre(Share{0, 4096}, Share{1, 8192}));
+                ElementsAre(Share{0, 4096, 4}, Share{1, 8192, 8}));
     EXPECT_THAT(sources_of(client, client.operations[1]),
-                ElementsAre(Share{2, 8192}, Share{3, 8192}));
+                ElementsAre(Share{2, 8192, 16}, Share{3, 8192, 24}));
     const auto targets = client.targets(client.operations[1]);
     EXPECT_THAT(std::vector<Share>(targets.begin(), targets.end()),
                 ElementsAre(Share{1, 16 << 10}));

@@ -17,6 +17,7 @@
 #include "array/layout.hpp"
 #include "array/regular_distribution.hpp"
 #include "library/simulated_job.hpp"
+#include "plan/choice.hpp"
 #include "plan/file_image.hpp"
 #include "workloads/array/geometry.hpp"
 
@@ -27,8 +28,6 @@ namespace sg4 = simgrid::s4u;
 
 // Each rank has a context with a stack, and memory of the library.
 constexpr std::int64_t most_simulated_ranks = 16'384;
-// The library's own limit of ranks of a node with buffers (src/aggregation/rank_layout.cpp).
-constexpr std::int64_t most_holders = 16;
 
 // The engine that the library is told to use, which stands for that of the simulation: `array`
 // compares what it reads, which weir-bench refuses with the engine that drops bytes.
@@ -153,7 +152,7 @@ Result<Planned> plan_for_library(const Description& asked) {
   if (!topology) return topology.error();
   plan::Overrides overrides;
   overrides.engines = plan::Engines::only(engine_of(asked.workload));
-  overrides.holders = std::min(asked.ranks_per_node, most_holders);
+  overrides.holders = plan::usual_holders(asked.ranks_per_node);
   Description by_node = asked;
   by_node.aggregators = 0;
   const bool of_groups = asked.strategy != plan::Strategy::direct &&

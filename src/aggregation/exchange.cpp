@@ -33,7 +33,7 @@ Exchange::Exchange(MoveContext context)
       asked_(context_.writing() &&
              context_.plan->parameters().strategy == plan::Strategy::server_directed) {
   const std::int64_t began = monotonic_ns();
-  context_.turns_per_step = turns_for(context_.plan->most_parts(), context_.buffers);
+  context_.turns = plan::BufferTurns(context_.plan->most_parts(), context_.buffers);
   on_node_.emplace(context_, true);
   if (context_.group.nodes() > 1 &&
       plan::gathers_within(context_.plan->parameters().strategy) != topology::GatherWithin::node) {
@@ -68,7 +68,7 @@ bool Exchange::step_on_node() {
   const plan::PieceId& id = on_node_->id();
   const NodeGroup& group = context_.group;
   const std::int64_t holder = group.holder_at(context_.plan->rank_of(id.aggregator));
-  const std::int64_t number = context_.buffer_of(id);
+  const std::int64_t number = context_.turns.buffer_of(id);
   if (group.control(holder, number).open.load(std::memory_order_acquire) != context_.ticket_of(id))
     return false;
   const std::int64_t began = monotonic_ns();
@@ -114,7 +114,8 @@ bool Exchange::sleep(std::int64_t naps_before) {
   if (on_node_->left()) {
     const plan::PieceId& id = on_node_->id();
     const std::int64_t holder = context_.group.holder_at(context_.plan->rank_of(id.aggregator));
-    if (!context_.group.mark(holder, context_.buffer_of(id), context_.ticket_of(id))) return true;
+    if (!context_.group.mark(holder, context_.turns.buffer_of(id), context_.ticket_of(id)))
+      return true;
   }
   context_.group.own_wake_up().sleep(seen_wake_ups_, context_.group.nap_ns(naps_before));
   return true;
@@ -139,7 +140,7 @@ void Exchange::come_to_next() const {
   MessageSlots::Position position;
   if (between_nodes_->left()) {
     const plan::PieceId& id = between_nodes_->id();
-    const auto turn = static_cast<std::uint64_t>(context_.turn_of(id));
+    const auto turn = static_cast<std::uint64_t>(context_.turns.turn_of(id));
     const auto among =
         static_cast<std::uint64_t>(context_.plan->turn_for(context_.rank, id.aggregator));
     const auto aggregators = static_cast<std::uint64_t>(context_.plan->aggregators());

@@ -36,7 +36,7 @@ bool Gathering::step() {
 
 bool Gathering::open_next() {
   if (!has_next_) return false;
-  const std::int64_t number = context_.buffer_of(next_.id);
+  const std::int64_t number = context_.turns.buffer_of(next_.id);
   Buffer& buffer = buffers_[static_cast<std::size_t>(number)];
   if (buffer.busy) return false;
   buffer.piece = std::move(next_);

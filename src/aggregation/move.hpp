@@ -11,6 +11,7 @@
 #include "aggregation/requested_part.hpp"
 #include "aggregation/store_choice.hpp"
 #include "common/status.hpp"
+#include "plan/buffer_turns.hpp"
 #include "plan/cached_bundles.hpp"
 #include "plan/plan.hpp"
 
@@ -30,29 +31,19 @@ struct MoveContext {
   plan::PlatformRates rates;
   StoreChoices& stores;
   CollectiveFigures& figures;
-  // Number of turns per unit for turn_of(): at least one for each of its parts, and coprime to
-  // `buffers`, so that units take different buffers whichever of their elements are requested.
-  std::int64_t turns_per_step = 1;
+  plan::BufferTurns turns = {};
 
   [[nodiscard]] bool writing() const { return plan->request().direction == Direction::write; }
   [[nodiscard]] const RequestedPart& part_of(int array) const {
     return parts[static_cast<std::size_t>(array)];
   }
-  // Returns the turn of an aggregator's piece; turns ascend, with gaps.
-  [[nodiscard]] std::int64_t turn_of(const plan::PieceId& id) const;
-  // Return the aggregator's buffer for a piece, and the ticket that opens it, which differs between
-  // the pieces of all requests. Each rank with a share of a piece computes both by itself.
-  [[nodiscard]] std::int64_t buffer_of(const plan::PieceId& id) const {
-    return turn_of(id) % buffers;
-  }
+  // Returns the ticket that opens the aggregator's buffer for a piece, which differs between the
+  // pieces of all requests. Each rank with a share of a piece computes it by itself.
   [[nodiscard]] std::int64_t ticket_of(const plan::PieceId& id) const;
 };
 
 // Returns whether the rank moves bytes between memory and files in the plan.
 [[nodiscard]] bool moves_bytes(const std::shared_ptr<const plan::Plan>& plan, std::int64_t rank);
-
-// Returns the smallest number that is at least `parts` and coprime to `buffers`.
-[[nodiscard]] std::int64_t turns_for(std::int64_t parts, std::int64_t buffers);
 
 class Move {
  public:

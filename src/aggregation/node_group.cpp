@@ -93,7 +93,7 @@ std::int64_t NodeGroup::header_bytes() const {
 std::int64_t NodeGroup::slots_per_holder() const {
   if (nodes() == 1) return 0;
   const auto holders = static_cast<std::int64_t>(layout_.own_holders().size());
-  return std::max(buffers_, (plan::least_messages_under_way + holders - 1) / holders);
+  return plan::slots_of_a_holder(buffers_, holders);
 }
 
 std::vector<std::int64_t> NodeGroup::part_offsets() const {

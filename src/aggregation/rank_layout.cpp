@@ -5,16 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "plan/choice.hpp"
 #include "ranks/processor_set.hpp"
 #include "ranks/waiting.hpp"
 #include "topology/aggregator_placement.hpp"
 
 namespace weir::aggregation {
 namespace {
-
-// Limit on the aggregators of a node if settings do not give their number: so many fill its link
-// and its page cache, and each of them takes memory for buffers.
-constexpr std::int64_t most_holders = 16;
 
 // There is one number per rank, but only temporarily and on one rank of a node; the result is a few
 // stretches.
@@ -145,7 +142,7 @@ Status RankLayout::count_holders(MPI_Comm world, std::int64_t aggregators,
       !done.ok()) {
     return done;
   }
-  holders_per_node_ = aggregators > 0 ? aggregators : std::min(told.most_of_all[0], most_holders);
+  holders_per_node_ = aggregators > 0 ? aggregators : plan::usual_holders(told.most_of_all[0]);
   cores_per_node_ = told.most_of_all[1];
   return {};
 }

@@ -211,6 +211,11 @@ std::int64_t usual_buffers(std::int64_t buffer_bytes, std::int64_t nodes) {
   return std::clamp<std::int64_t>(most_usual_bytes / buffer_bytes, 2, most_usual_buffers);
 }
 
+std::int64_t usual_holders(std::int64_t ranks_of_a_node) {
+  constexpr std::int64_t most_holders = 16;
+  return std::min(ranks_of_a_node, most_holders);
+}
+
 Result<Choice> choose(const Request& request, const topology::Topology& topology,
                       const topology::FileTargets& targets, const PlatformRates& rates,
                       const Overrides& overrides) {

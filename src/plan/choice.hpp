@@ -49,6 +49,9 @@ struct Overrides {
 // asked for. One fills while another is moved. Messages take longer than copies, and the last
 // message of a piece may be much later than the others; more buffers keep the links busy meanwhile.
 [[nodiscard]] std::int64_t usual_buffers(std::int64_t buffer_bytes, std::int64_t nodes);
+// Returns how many ranks of a node have buffers, and may be aggregators, if settings do not say it:
+// so many fill its link and its page cache, and each of them takes memory for buffers.
+[[nodiscard]] std::int64_t usual_holders(std::int64_t ranks_of_a_node);
 
 struct Choice {
   Price chosen;

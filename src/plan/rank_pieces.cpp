@@ -15,6 +15,10 @@ const ArrayRequest& request_of(const Plan& plan, int array) {
 
 }  // namespace
 
+std::int64_t slots_of_a_holder(std::int64_t buffers, std::int64_t holders) {
+  return std::max(buffers, (least_messages_under_way + holders - 1) / holders);
+}
+
 AggregatorPieces::AggregatorPieces(std::shared_ptr<const Plan> plan, std::int64_t aggregator)
     : plan_(std::move(plan)), aggregator_(aggregator) {}
 

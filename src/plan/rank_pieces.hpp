@@ -21,6 +21,10 @@ namespace weir::plan {
 inline constexpr std::int64_t least_messages_under_way = 4;
 inline constexpr std::int64_t most_pieces_ahead = 4;
 
+// Returns the number of messages to or from other nodes for which a node has memory, for each of
+// its ranks with buffers.
+[[nodiscard]] std::int64_t slots_of_a_holder(std::int64_t buffers, std::int64_t holders);
+
 // Generates the pieces of one aggregator in which elements are requested, in order. (If ranks leave
 // holes, a piece may have no contributor.)
 class AggregatorPieces {

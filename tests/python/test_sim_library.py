@@ -57,8 +57,6 @@ def both(platform: str, asked: Asked) -> tuple[Outcome, Outcome]:
         ("intrepid", messages(16, strategy="node", aggregators=1)),
         ("intrepid", columns(16, strategy="two-phase", aggregators=4)),
         ("intrepid", columns(16, strategy="server-directed", aggregators=8)),
-        # The library begins with the messages of several pieces of an aggregator, which share its
-        # link, and the flows with those of one. The job is long enough for that to be a small part.
         (
             "intrepid",
             columns(16, strategy="two-phase", aggregators=4, to="storage", shape="64x64x64"),
