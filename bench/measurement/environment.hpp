@@ -1,9 +1,9 @@
 // Describes where and with what software a run was made, after the provenance list of Uselton (DASC
 // 2009), section 4.
 //
-// The description is that of the calling rank's node, as far as any user may read it from /proc,
-// /sys and the libraries. An unknown value is the text "unknown"; it is never an error and never
-// left out. Numbers are in the unit that their name gives.
+// A description is that of the calling rank's node, as far as any user may read it from /proc, /sys
+// and the libraries. An unknown value is the text "unknown"; it is never an error and never left
+// out. Numbers are in the unit that their name gives.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,10 +14,13 @@
 
 namespace weir::bench {
 
-// Returns an `Environment` of run.json (python/weir/results/schema.py). `directory` holds the files
-// of the run, `command` is the program with its arguments, and `quiet` is the result of
-// judge_quiet(). Call it on one rank, after MPI_Init.
-[[nodiscard]] nlohmann::json describe_environment(const std::string& directory,
+// Describes the hardware, the system software, and the file system of `directory`, which holds the
+// files of the run, on this process's node. Call it after MPI_Init.
+[[nodiscard]] nlohmann::json describe_node(const std::string& directory);
+// Returns an `Environment` of run.json (python/weir/results/schema.py). `node` describes the node
+// of rank 0, `nodes` is the result of compare_nodes(), `command` is the program with its arguments,
+// and `quiet` is the result of judge_quiet().
+[[nodiscard]] nlohmann::json describe_environment(nlohmann::json node, nlohmann::json nodes,
                                                   const std::vector<std::string>& command,
                                                   nlohmann::json quiet);
 

@@ -102,15 +102,20 @@ nlohmann::json describe_test_application(const std::vector<std::string>& command
           {"command", command}};
 }
 
-nlohmann::json describe_environment(const std::string& directory,
-                                    const std::vector<std::string>& command, nlohmann::json quiet) {
+nlohmann::json describe_node(const std::string& directory) {
   nlohmann::json hardware = describe_hardware(directory);
   hardware["network"] = describe_network("/sys/class");
   return {{"hardware", std::move(hardware)},
           {"system_software", describe_system_software()},
-          {"file_system", describe_file_system(directory)},
-          {"test_application", describe_test_application(command)},
-          {"quiet", std::move(quiet)}};
+          {"file_system", describe_file_system(directory)}};
+}
+
+nlohmann::json describe_environment(nlohmann::json node, nlohmann::json nodes,
+                                    const std::vector<std::string>& command, nlohmann::json quiet) {
+  node["nodes"] = std::move(nodes);
+  node["test_application"] = describe_test_application(command);
+  node["quiet"] = std::move(quiet);
+  return node;
 }
 
 }  // namespace weir::bench

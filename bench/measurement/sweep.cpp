@@ -14,6 +14,7 @@
 #include "common/clock.hpp"
 #include "measurement/environment.hpp"
 #include "measurement/memory_rate.hpp"
+#include "measurement/node_comparison.hpp"
 #include "measurement/quiet.hpp"
 
 namespace weir::bench {
@@ -124,7 +125,13 @@ bool Sweep::is_finished(SweptRun& run) const {
 Status Sweep::write_results(const nlohmann::json& quiet) {
   const Job& job = in_.job;
   ordered_json environment;
-  if (job.rank == 0) environment = describe_environment(in_.directory, in_.command, quiet);
+  if (job.node_rank == 0) {
+    nlohmann::json node = describe_node(in_.directory);
+    nlohmann::json nodes = compare_nodes(job.leaders, node);
+    if (job.rank == 0) {
+      environment = describe_environment(std::move(node), std::move(nodes), in_.command, quiet);
+    }
+  }
   const auto end = estimate_clock_offset(job.world, job.deadline_ns());
   if (!end) return end.error();
   const auto to_run_time = [&](std::int64_t local_ns) {

@@ -21,6 +21,8 @@ from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.index import query
 from weir.results.message_records import Kept, Messages, MovedBeside
+from weir.results.node_differences import TOO_LONG
+from weir.results.node_records import DescribedNodes, NodeKind
 from weir.results.output_records import Throughput
 from weir.results.purpose import Purpose
 from weir.results.schema import Anomaly, Binary, Run
@@ -98,6 +100,23 @@ def written_beside_messages() -> Messages:
     return Messages(alone_run_id="sync", kinds=[beside])
 
 
+def on_mixed_nodes(run: Run) -> Run:
+    """Says that two nodes of four are of one kind, and one of a kind that is not listed."""
+    assert run.environment is not None
+    kind = NodeKind(
+        nodes=2,
+        places=[(1, 2)],
+        differences={
+            "system_software": {"kernel": "6.1.4", "mpi": None, "secret_key": "s3cret"},
+            "file_system": {"options": "rw,secret=s3cret"},
+        },
+        left_out=["hardware.network"],
+    )
+    nodes = DescribedNodes(described=4, alike=1, kinds=[kind], unlisted=1)
+    environment = run.environment.model_copy(update={"nodes": nodes})
+    return run.model_copy(update={"environment": environment})
+
+
 CAMPAIGN = Campaign(
     format="weir-campaign",
     format_version=1,
@@ -131,10 +150,11 @@ def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that moves bytes behind computation, of operations on names, of steps, of IOR."""
     root = tmp_path_factory.mktemp("kinds")
     fields: dict[str, Any] = {"label": "MPI SHARED ASYNC", "has_sibling": True, "finalized": True}
+    fields |= {"ranks": 64}
     odd = Anomaly(function="S", direction="write", kind="tail", text="a tail", reasons=["b", "c"])
     built = Binary(name="weir-bench", file="/opt/weir/bin/weir-bench", sha256="ab" * 32)
     known = {"anomalies": [odd], "binaries": [built], "messages": written_beside_messages()}
-    moves = with_a_priori(make_run(**fields)).model_copy(update=known)
+    moves = on_mixed_nodes(with_a_priori(make_run(**fields)).model_copy(update=known))
     write_run_folder(root / "bytes", moves, make_events())
     named = json.loads(metadata_run(1.5).model_dump_json())
     node = {"host": "node00", "operations": 4, "busy_seconds_max": 1.5, "median_per_second": 2.5}
@@ -278,6 +298,18 @@ def test_nodes_name_hosts(root: Path) -> None:
     assert sorted(ask(root, sql.replace(", ranks", ", nodes.ranks"))) == [
         (f"node{number:02d}", 16) for number in range(4)
     ]
+
+
+def test_nodes_that_differ_have_a_row_for_each_part(of_all_kinds: Path) -> None:
+    sql = "SELECT kind, nodes, hosts, name, value, first_value FROM node_differences ORDER BY name"
+    assert ask(of_all_kinds, sql) == [
+        (1, 2, "node[01-02]", "file_system.options", "rw,secret=(not shown)", "rw,relatime"),
+        (1, 2, "node[01-02]", "hardware.network", TOO_LONG, None),
+        (1, 2, "node[01-02]", "system_software.kernel", "6.1.4", "6.1.0"),
+        (1, 2, "node[01-02]", "system_software.mpi", None, "Open MPI 4.1.4"),
+    ]
+    sql = "SELECT described_nodes, unlike_nodes FROM runs WHERE described_nodes IS NOT NULL"
+    assert ask(of_all_kinds, sql) == [(4, 3)]
 
 
 def test_a_folder_without_runs_has_all_tables_and_no_rows(tmp_path: Path) -> None:

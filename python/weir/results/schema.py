@@ -19,6 +19,7 @@ from weir.results.expectations import Direction, Expectation, Metric, Verdict
 from weir.results.imported_records import Imported
 from weir.results.message_records import Messages
 from weir.results.monitor_records import Monitor
+from weir.results.node_records import DescribedNodes
 from weir.results.opening_records import Flag, OpeningPhase, OpeningStep
 from weir.results.output_records import Outputs
 from weir.results.purpose import Purpose
@@ -409,11 +410,14 @@ class Quiet(Record):
 
 
 class Environment(Record):
-    """Provenance, Uselton section 4."""
+    """Provenance, Uselton section 4. What differs between nodes is that of rank 0's."""
 
     hardware: dict[str, Any]
     system_software: dict[str, Any]
     file_system: dict[str, Any]
+    nodes: DescribedNodes | None = Field(
+        default=None, description="null in results of earlier versions"
+    )
     test_application: dict[str, Any]
     quiet: Quiet
 

@@ -8,6 +8,8 @@ files (see ``weir.results.events``) with the column ``run_id`` in front.
 by direction (function ``all``) and by function, rates of operations by action, times of steps.
 ``points`` has their values by repetition. ``factors`` has the levels with which a campaign made a
 run, and its column ``campaign`` is the folder of the campaign, as in ``campaigns``.
+``node_differences`` has a row for each part of their description, such as
+``hardware.memory.bytes``, in which nodes of a run differ from rank 0's.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from typing import Any
 
 from weir.results.campaign import Campaign, MadeFor
 from weir.results.figures import figures_of, parts_of, values_of
+from weir.results.node_differences import node_differences
 from weir.results.schema import Run
+from weir.results.secrets import may_be_secret, without_secrets
 from weir.results.served_by import served_by
 
 Row = tuple[Any, ...]
@@ -37,6 +41,8 @@ _COLUMNS: dict[str, str] = {
         payload_verified BOOLEAN run.verification.performed,
         payload_errors INTEGER errors, clocks_flagged BOOLEAN run.clocks.flagged,
         quiet BOOLEAN run.environment.quiet.quiet,
+        described_nodes BIGINT run.environment.nodes.described,
+        unlike_nodes BIGINT run.environment.nodes.unlike,
         goal VARCHAR run.purpose.goal, motivation VARCHAR run.purpose.motivation,
         expects VARCHAR run.purpose.expects, note VARCHAR run.purpose.note,
         follows JSON follows, parameters JSON parameters, command VARCHAR command,
@@ -143,6 +149,11 @@ _COLUMNS: dict[str, str] = {
         bytes_per_second DOUBLE phase.rate_bytes_per_second, operations BIGINT phase.operations,
         busy_seconds_max DOUBLE phase.busy_seconds_max, per_second DOUBLE phase.median_per_second
     """,
+    "node_differences": """
+        run_id VARCHAR run.id, kind INTEGER difference.kind, nodes BIGINT difference.nodes,
+        hosts VARCHAR difference.hosts, name VARCHAR name, value VARCHAR value,
+        first_value VARCHAR first_value
+    """,
 }
 """Each column with its type in SQL and its place in what ``rows_of`` finds."""
 
@@ -244,6 +255,16 @@ def rows_of(
             {"host": host, "ranks": ranks.get(host), "phase": phase}
             for host, phase in (*parts, *actions)
         ],
+        "node_differences": [
+            {
+                "difference": one,
+                "name": ".".join(one.path),
+                "value": _shown(one.value),
+                "first_value": _shown(one.first_value),
+            }
+            for one in node_differences(run)
+            if not may_be_secret("_".join(one.path))
+        ],
     }
     return {
         table: [
@@ -271,6 +292,11 @@ def _about(run: Run) -> dict[str, Any]:
 def _text_of(value: object) -> str:
     """Returns a value as a parameter in JSON is read by SQL, such as ``true``."""
     return json.dumps(value) if isinstance(value, bool) else str(value)
+
+
+def _shown(value: object) -> str | None:
+    """Returns a part of a node's description as text, without values that may be secrets."""
+    return None if value is None else without_secrets(_text_of(value))
 
 
 def _at(found: object, place: str) -> Any:
