@@ -16,18 +16,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from types import SimpleNamespace
 from typing import Any
 
 from weir.results.campaign import Campaign, MadeFor
+from weir.results.columns import Columns, Row
 from weir.results.figures import figures_of, parts_of, values_of
 from weir.results.node_differences import node_differences
 from weir.results.schema import Run
 from weir.results.secrets import may_be_secret, without_secrets
 from weir.results.served_by import served_by
-
-Row = tuple[Any, ...]
 
 _COLUMNS: dict[str, str] = {
     "runs": """
@@ -157,10 +155,8 @@ _COLUMNS: dict[str, str] = {
 }
 """Each column with its type in SQL and its place in what ``rows_of`` finds."""
 
-_SPECIFIED = {
-    table: [tuple(one.split()) for one in columns.split(",")] for table, columns in _COLUMNS.items()
-}
-TABLES = {table: {name: kind for name, kind, _ in columns} for table, columns in _SPECIFIED.items()}
+_TABLES = {table: Columns(columns) for table, columns in _COLUMNS.items()}
+TABLES = {table: columns.types for table, columns in _TABLES.items()}
 VIEWS = {
     "verdicts": """
         SELECT run_id, name, function, direction, metric, unit, verdict, ratio,
@@ -190,13 +186,13 @@ LONG_COLUMNS = frozenset({"parameters", "command", "environment"})
 
 def rows_of_campaign(folder: str, campaign: Campaign) -> list[Row]:
     """Returns the rows of the table ``campaigns`` for one campaign."""
-    one = SimpleNamespace(
-        folder=folder,
-        campaign=campaign,
-        planned=len(campaign.runs),
-        given=json.dumps(campaign.given),
-    )
-    return [tuple(_at(one, place) for _, _, place in _SPECIFIED["campaigns"])]
+    one = {
+        "folder": folder,
+        "campaign": campaign,
+        "planned": len(campaign.runs),
+        "given": json.dumps(campaign.given),
+    }
+    return [_TABLES["campaigns"].row_of(one)]
 
 
 def rows_of(
@@ -267,10 +263,7 @@ def rows_of(
         ],
     }
     return {
-        table: [
-            tuple(_at(SimpleNamespace(run=run, **one), place) for _, _, place in _SPECIFIED[table])
-            for one in rows
-        ]
+        table: [_TABLES[table].row_of({"run": run, **one}) for one in rows]
         for table, rows in found.items()
     }
 
@@ -297,8 +290,3 @@ def _text_of(value: object) -> str:
 def _shown(value: object) -> str | None:
     """Returns a part of a node's description as text, without values that may be secrets."""
     return None if value is None else without_secrets(_text_of(value))
-
-
-def _at(found: object, place: str) -> Any:
-    """Returns what is at a place such as ``phase.io_seconds.max``; None where that is not."""
-    return reduce(lambda value, name: getattr(value, name, None), place.split("."), found)
