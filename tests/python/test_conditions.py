@@ -10,7 +10,7 @@ from synthetic import make_run
 from weir.analysis.compare import compare
 from weir.analysis.conditions import conditions_of, differences_between
 from weir.analysis.description import node_texts
-from weir.results.schema import Binary, Run, Start
+from weir.results.schema import Binary, OpenedHints, Run, Start
 
 GIB = 2**30
 
@@ -115,6 +115,16 @@ def test_variables_of_the_job_differ_and_secrets_are_not_shown() -> None:
         "variable UCX_TLS tcp -> not set",
         "variable WEIR_X not set -> a=1,password=(not shown)",
     ]
+
+
+def test_comparison_names_the_hints_in_effect() -> None:
+    def opened(**effective: str) -> Run:
+        hints = OpenedHints(opened_for="writing", given={"cb_nodes": "9"}, effective=effective)
+        return run_with().model_copy(update={"opened_hints": [hints]})
+
+    first, second = opened(cb_nodes="1", secret="a"), opened(cb_nodes="4", secret="b")
+    assert texts([first], [second]) == ["hint cb_nodes for writing 1 -> 4"]
+    assert texts([first], [run_with()]) == []
 
 
 def run_on(nodes: int, kinds: list[dict[str, Any]], *, unlisted: int = 0) -> Run:

@@ -32,7 +32,7 @@ from weir.results.platform_file import write_platform
 from weir.results.purpose import Purpose
 from weir.results.record import Quantity
 from weir.results.revisions import append_revision, changes_of
-from weir.results.schema import Anomaly, Binary, Run
+from weir.results.schema import Anomaly, Binary, OpenedHints, Run
 from weir.results.tables import VIEWS
 
 
@@ -203,6 +203,8 @@ def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     odd = Anomaly(function="S", direction="write", kind="tail", text="a tail", reasons=["b", "c"])
     built = Binary(name="weir-bench", file="/opt/weir/bin/weir-bench", sha256="ab" * 32)
     known = {"anomalies": [odd], "binaries": [built], "messages": written_beside_messages()}
+    given, effective = {"cb_nodes": "4", "secret": "a"}, {"cb_nodes": "1", "cb_read": "enable"}
+    known["opened_hints"] = [OpenedHints(opened_for="writing", given=given, effective=effective)]
     moves = on_mixed_nodes(with_a_priori(make_run(**fields)).model_copy(update=known))
     write_run_folder(root / "bytes", moves, make_events())
     named = json.loads(metadata_run(1.5).model_dump_json())
@@ -356,6 +358,14 @@ def test_nodes_name_hosts(root: Path) -> None:
     sql = "SELECT DISTINCT host, ranks FROM nodes JOIN runs USING (run_id) WHERE runs.ranks = 64"
     assert sorted(ask(root, sql.replace(", ranks", ", nodes.ranks"))) == [
         (f"node{number:02d}", 16) for number in range(4)
+    ]
+
+
+def test_hints_that_were_given_stand_beside_those_in_effect(of_all_kinds: Path) -> None:
+    sql = "SELECT opened_for, name, given, effective FROM hints ORDER BY name"
+    assert ask(of_all_kinds, sql) == [
+        ("writing", "cb_nodes", "4", "1"),
+        ("writing", "cb_read", None, "enable"),
     ]
 
 

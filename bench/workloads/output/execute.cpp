@@ -184,6 +184,7 @@ Result<Session*> Executor::session_of(const Variant& variant) {
                                               .striping = core_.striping,
                                               .durability = core_.durability,
                                               .hints_file = options_.hints_file,
+                                              .opened_hints = job_.opened_hints.get(),
                                               .staging = variant.staged ? by_node : by_ranks});
     if (!opened) return opened.error();
     session = std::move(opened).value();

@@ -1,11 +1,11 @@
 """Under which conditions runs were made, and in which of them two sets of runs differ.
 
 Conditions are what ``environment`` of ``run.json`` says of hardware, system, file system, Weir's
-build and other load, the binaries, the variables that are kept of how the job was started, and
-what other nodes have that differ from that of rank 0. A word differs if the two sets have hardly a
-value in common. A measured quantity, such as the load, differs if the medians are apart by more
-than it varies anyway, and nearly all runs of one set are above those of the other. With one run on
-each side this is a plain comparison.
+build and other load, the binaries, the hints of MPI-IO in effect, the variables that are kept of
+how the job was started, and what other nodes have that differs from that of rank 0. A word differs
+if the two sets have hardly a value in common. A measured quantity, such as the load, differs if the
+medians are apart by more than it varies anyway, and nearly all runs of one set are above those of
+the other. With one run on each side this is a plain comparison.
 """
 
 from __future__ import annotations
@@ -90,6 +90,12 @@ def conditions_of(
         if run.environment.nodes is not None:
             differing = _differing(run.environment.nodes)
             found |= {f"{name} of other nodes": differing.get(name, ALIKE) for name in of_nodes}
+    found |= {
+        f"hint {name} for {opened.opened_for}": value
+        for opened in run.opened_hints
+        for name, value in opened.effective.items()
+        if not may_be_secret(name)
+    }
     found |= {f"SHA-256 of {one.name}": one.short_hash for one in run.binaries}
     if run.start is not None:
         known = run.start.environment

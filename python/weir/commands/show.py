@@ -29,6 +29,7 @@ from weir.results.quantities import (
     value_text,
 )
 from weir.results.schema import Phase, Rate, Run
+from weir.results.secrets import may_be_secret
 from weir.results.served_by import served_by
 
 
@@ -122,6 +123,21 @@ def _system_texts(run: Run) -> Iterator[str]:
         yield f"system: {run.environment.quiet.text}"
     for text in node_texts(run):
         yield f"nodes: {text}"
+    yield from _hint_texts(run)
+
+
+def _hint_texts(run: Run) -> Iterator[str]:
+    for opened in run.opened_hints:
+        known = [name for name in opened.effective if not may_be_secret(name)]
+        told = ", ".join(f"{name} {opened.effective[name]}" for name in known)
+        yield f"hints for {opened.opened_for}, in effect: {told or 'none'}"
+        unlike = [
+            f"{name} {value} (in effect: {opened.effective.get(name, 'not told')})"
+            for name, value in opened.given.items()
+            if opened.effective.get(name) != value and not may_be_secret(name)
+        ]
+        if unlike:
+            yield f"hints for {opened.opened_for}, given otherwise: {', '.join(unlike)}"
 
 
 def _monitor_text(seen: Monitor) -> str:

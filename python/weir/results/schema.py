@@ -422,6 +422,18 @@ class Environment(Record):
     quiet: Quiet
 
 
+class OpenedHints(Record):
+    """The hints of MPI-IO with which rank 0 opened its first file for writing, or for reading."""
+
+    opened_for: Literal["writing", "reading"]
+    given: dict[str, str] = Field(description="hints of --hints and of settings such as striping")
+    effective: dict[str, str] = Field(
+        description=(
+            "hints in effect, as MPI_File_get_info tells, or ncmpi_inq_file_info with PnetCDF's own"
+        )
+    )
+
+
 class Start(Record):
     """How a person started the job; `weir bench --again` starts it so again."""
 
@@ -515,6 +527,13 @@ class Run(Record):
     )
     clocks: Clocks | None
     environment: Environment | None
+    opened_hints: list[OpenedHints] = Field(
+        default_factory=list,
+        description=(
+            "empty if no file was opened by MPI-IO, with staging or an engine of Weir's library, "
+            "and in results of earlier versions"
+        ),
+    )
     monitor: Monitor | None = Field(
         default=None, description="null if no monitor ran beside the job"
     )

@@ -8,8 +8,9 @@ files (see ``weir.results.events``) with the column ``run_id`` in front.
 by direction (function ``all``) and by function, rates of operations by action, times of steps.
 ``points`` has their values by repetition. ``factors`` has the levels with which a campaign made a
 run, and its column ``campaign`` is the folder of the campaign, as in ``campaigns``.
-``node_differences`` has a row for each part of their description, such as
-``hardware.memory.bytes``, in which nodes of a run differ from rank 0's.
+``hints`` has those that were given to MPI-IO beside those in effect, and ``node_differences`` each
+part of their description, such as ``hardware.memory.bytes``, in which nodes of a run differ from
+rank 0's.
 """
 
 from __future__ import annotations
@@ -147,6 +148,10 @@ _COLUMNS: dict[str, str] = {
         bytes_per_second DOUBLE phase.rate_bytes_per_second, operations BIGINT phase.operations,
         busy_seconds_max DOUBLE phase.busy_seconds_max, per_second DOUBLE phase.median_per_second
     """,
+    "hints": """
+        run_id VARCHAR run.id, opened_for VARCHAR opened.opened_for, name VARCHAR name,
+        given VARCHAR given, effective VARCHAR effective
+    """,
     "node_differences": """
         run_id VARCHAR run.id, kind INTEGER difference.kind, nodes BIGINT difference.nodes,
         hosts VARCHAR difference.hosts, name VARCHAR name, value VARCHAR value,
@@ -250,6 +255,17 @@ def rows_of(
         "nodes": [
             {"host": host, "ranks": ranks.get(host), "phase": phase}
             for host, phase in (*parts, *actions)
+        ],
+        "hints": [
+            {
+                "opened": one,
+                "name": name,
+                "given": one.given.get(name),
+                "effective": one.effective.get(name),
+            }
+            for one in run.opened_hints
+            for name in sorted({*one.given, *one.effective})
+            if not may_be_secret(name)
         ],
         "node_differences": [
             {
