@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/settings.hpp"
+#include "system/mounts.hpp"
 
 namespace weir::bench {
 
@@ -29,13 +30,19 @@ namespace weir::bench {
 // Describes the kernel, distribution, MPI, compiler and libraries, and the kernel's write-back
 // settings.
 [[nodiscard]] nlohmann::json describe_system_software();
-// Describes how much unwritten data the kernel keeps, from its settings in `folder` (/proc/sys/vm).
+// Describes how much unwritten data the kernel keeps, and how long, from its settings in `folder`
+// (/proc/sys/vm).
 // Each limit is given in the unit that is in effect; the kernel's setting in the other unit is then
 // 0.
 [[nodiscard]] nlohmann::json describe_write_back(const std::string& folder);
 // Returns MPI's own description of its library, in one or more lines. Needs no MPI_Init.
 [[nodiscard]] std::string mpi_library();
-// Describes the type, mount, layout and space of the file system that holds `directory`.
+// Returns the `version` of a file system, and its `tunables` by their names, as far as files below
+// `root` ("" for those of this node) tell them. Numbers have the unit that the system's name gives.
+[[nodiscard]] nlohmann::json describe_tuning(const storage::Mount& mounted,
+                                             const std::string& root);
+// Describes the type, version, tuning, mount, layout and space of the file system that holds
+// `directory`.
 [[nodiscard]] nlohmann::json describe_file_system(const std::string& directory);
 // Returns the versions of libraries of MPI, networks, file formats and codecs by name, as the names
 // of their files have them. `maps` is /proc/self/maps: libraries that are loaded later are not

@@ -76,6 +76,10 @@ nlohmann::json describe_write_back(const std::string& folder) {
           or_unknown(read_integer(fmt::format("{}/{}_ratio", folder, which)));
     }
   }
+  for (const char* const name :
+       {"dirty_expire_centisecs", "dirty_writeback_centisecs", "vfs_cache_pressure"}) {
+    limits[name] = or_unknown(read_integer(fmt::format("{}/{}", folder, name)));
+  }
   return limits;
 }
 

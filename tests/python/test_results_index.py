@@ -115,12 +115,17 @@ def on_mixed_nodes(run: Run) -> Run:
         places=[(1, 2)],
         differences={
             "system_software": {"kernel": "6.1.4", "mpi": None, "secret_key": "s3cret"},
-            "file_system": {"options": "rw,secret=s3cret"},
+            "file_system": {"options": "ro,secret=s3cret"},
         },
         left_out=["hardware.network"],
     )
     nodes = DescribedNodes(described=4, alike=1, kinds=[kind], unlisted=1)
-    environment = run.environment.model_copy(update={"nodes": nodes})
+    system = run.environment.file_system | {
+        "options": "rw,secret=s3cret",
+        "tunables": {"max_read_ahead_mb": 256, "secret_key": "s3cret"},
+    }
+    told = {"nodes": nodes, "file_system": system}
+    environment = run.environment.model_copy(update=told)
     return run.model_copy(update={"environment": environment})
 
 
@@ -361,6 +366,18 @@ def test_nodes_name_hosts(root: Path) -> None:
     ]
 
 
+def test_conditions_have_each_value_of_the_environment(of_all_kinds: Path) -> None:
+    sql = "SELECT name, value FROM conditions JOIN runs USING (run_id) WHERE folder = 'bytes'"
+    assert ask(of_all_kinds, f"{sql} AND name LIKE 'file_system.%' ORDER BY name") == [
+        ("file_system.mount", "/scratch"),
+        ("file_system.options", "rw,secret=(not shown)"),
+        ("file_system.tunables.max_read_ahead_mb", "256"),
+        ("file_system.type", "ext4"),
+    ]
+    assert ask(of_all_kinds, f"{sql} AND name = 'quiet.quiet'") == [("quiet.quiet", "true")]
+    assert ask(of_all_kinds, f"{sql} AND value LIKE '%s3cret%'") == []
+
+
 def test_hints_that_were_given_stand_beside_those_in_effect(of_all_kinds: Path) -> None:
     sql = "SELECT opened_for, name, given, effective FROM hints ORDER BY name"
     assert ask(of_all_kinds, sql) == [
@@ -372,7 +389,14 @@ def test_hints_that_were_given_stand_beside_those_in_effect(of_all_kinds: Path) 
 def test_nodes_that_differ_have_a_row_for_each_part(of_all_kinds: Path) -> None:
     sql = "SELECT kind, nodes, hosts, name, value, first_value FROM node_differences ORDER BY name"
     assert ask(of_all_kinds, sql) == [
-        (1, 2, "node[01-02]", "file_system.options", "rw,secret=(not shown)", "rw,relatime"),
+        (
+            1,
+            2,
+            "node[01-02]",
+            "file_system.options",
+            "ro,secret=(not shown)",
+            "rw,secret=(not shown)",
+        ),
         (1, 2, "node[01-02]", "hardware.network", TOO_LONG, None),
         (1, 2, "node[01-02]", "system_software.kernel", "6.1.4", "6.1.0"),
         (1, 2, "node[01-02]", "system_software.mpi", None, "Open MPI 4.1.4"),

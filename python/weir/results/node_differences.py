@@ -37,7 +37,7 @@ def node_differences(run: Run) -> Iterator[NodeDifference]:
     first = environment.model_dump()
     for number, kind in enumerate(environment.nodes.kinds, 1):
         hosts = hosts_of(run, kind)
-        for path, value in _leaves(kind.differences, ()):
+        for path, value in leaves(kind.differences):
             yield NodeDifference(number, kind.nodes, hosts, path, value, _at(first, path))
         for name in kind.left_out:
             path = tuple(name.split("."))
@@ -54,10 +54,11 @@ def hosts_of(run: Run, kind: NodeKind) -> str:
     return f"{listed} and {more} more" if listed else f"{more} nodes"
 
 
-def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields the innermost values of a description, with the names that lead to them."""
     if isinstance(value, Mapping) and value:
         for name, inner in value.items():
-            yield from _leaves(inner, (*path, name))
+            yield from leaves(inner, (*path, name))
     else:
         yield path, value
 

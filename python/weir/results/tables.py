@@ -8,22 +8,22 @@ files (see ``weir.results.events``) with the column ``run_id`` in front.
 by direction (function ``all``) and by function, rates of operations by action, times of steps.
 ``points`` has their values by repetition. ``factors`` has the levels with which a campaign made a
 run, and its column ``campaign`` is the folder of the campaign, as in ``campaigns``.
-``hints`` has those that were given to MPI-IO beside those in effect, and ``node_differences`` each
-part of their description, such as ``hardware.memory.bytes``, in which nodes of a run differ from
-rank 0's.
+``conditions`` has the values of ``environment`` by name, ``hints`` those that were given to MPI-IO
+beside those in effect, and ``node_differences`` each part of their description, such as
+``hardware.memory.bytes``, in which nodes of a run differ from rank 0's.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from weir.results.campaign import Campaign, MadeFor
 from weir.results.columns import Columns, Row
 from weir.results.figures import figures_of, parts_of, values_of
-from weir.results.node_differences import node_differences
+from weir.results.node_differences import leaves, node_differences
 from weir.results.schema import Run
 from weir.results.secrets import may_be_secret, without_secrets
 from weir.results.served_by import served_by
@@ -148,6 +148,9 @@ _COLUMNS: dict[str, str] = {
         bytes_per_second DOUBLE phase.rate_bytes_per_second, operations BIGINT phase.operations,
         busy_seconds_max DOUBLE phase.busy_seconds_max, per_second DOUBLE phase.median_per_second
     """,
+    "conditions": """
+        run_id VARCHAR run.id, name VARCHAR name, value VARCHAR value
+    """,
     "hints": """
         run_id VARCHAR run.id, opened_for VARCHAR opened.opened_for, name VARCHAR name,
         given VARCHAR given, effective VARCHAR effective
@@ -256,6 +259,11 @@ def rows_of(
             {"host": host, "ranks": ranks.get(host), "phase": phase}
             for host, phase in (*parts, *actions)
         ],
+        "conditions": [
+            {"name": ".".join(path), "value": _shown(value)}
+            for path, value in _environment_of(run)
+            if not may_be_secret("_".join(path))
+        ],
         "hints": [
             {
                 "opened": one,
@@ -300,7 +308,13 @@ def _about(run: Run) -> dict[str, Any]:
 
 def _text_of(value: object) -> str:
     """Returns a value as a parameter in JSON is read by SQL, such as ``true``."""
-    return json.dumps(value) if isinstance(value, bool) else str(value)
+    return json.dumps(value) if isinstance(value, bool | list | dict) else str(value)
+
+
+def _environment_of(run: Run) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields what the environment says of the node of rank 0, and whether the system was quiet."""
+    if run.environment is not None:
+        yield from leaves(run.environment.model_dump(exclude={"nodes"}))
 
 
 def _shown(value: object) -> str | None:
