@@ -45,6 +45,32 @@ std::string mpi_io_implementation(const std::string& library) {
                            : component;
 }
 
+// What an MPI library can be told of its transport and of MPI-IO.
+constexpr std::array mpi_parameters{"pml",
+                                    "btl",
+                                    "osc",
+                                    "io",
+                                    "fs",
+                                    "fbtl",
+                                    "fcoll",
+                                    "sharedfp",
+                                    "io_ompio_num_aggregators",
+                                    "io_ompio_bytes_per_agg",
+                                    "io_ompio_cycle_buffer_size",
+                                    "io_ompio_grouping_option",
+                                    "io_ompio_max_aggregators_ratio",
+                                    "fs_lustre_stripe_size",
+                                    "fs_lustre_stripe_width"};
+
+nlohmann::json describe_mpi_parameters() {
+  nlohmann::json told = nlohmann::json::object();
+  for (const char* const name : mpi_parameters) {
+    const std::string value = mpi_control_variable(name).value_or("");
+    if (!value.empty()) told[name] = value;
+  }
+  return told;
+}
+
 nlohmann::json describe_kernel() {
   utsname names{};
   if (uname(&names) != 0) return "unknown";
@@ -89,6 +115,7 @@ nlohmann::json describe_system_software() {
           {"distribution", describe_distribution()},
           {"mpi", library},
           {"mpi_io", mpi_io_implementation(library)},
+          {"mpi_parameters", describe_mpi_parameters()},
           {"compiler", build_info::compiler},
           {"c_library", fmt::format("glibc {}", gnu_get_libc_version())},
           {"hwloc", hwloc_version()},

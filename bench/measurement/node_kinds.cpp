@@ -70,9 +70,10 @@ void compare_memory(json& first, json& mine) {
   }
 }
 
-void compare_libraries(json& first, json& mine) {
-  json* const one = part_of(first, "system_software", "libraries");
-  json* const other = part_of(mine, "system_software", "libraries");
+// Leaves out what only one of the processes has loaded.
+void compare_common(json& first, json& mine, const char* loaded) {
+  json* const one = part_of(first, "system_software", loaded);
+  json* const other = part_of(mine, "system_software", loaded);
   if (one == nullptr || other == nullptr || !one->is_object() || !other->is_object()) return;
   json common = json::object();
   for (const auto& [name, version] : other->items()) {
@@ -132,7 +133,8 @@ json node_difference(const json& first, json mine) {
   make_comparable(other);
   make_comparable(mine);
   compare_memory(other, mine);
-  compare_libraries(other, mine);
+  compare_common(other, mine, "libraries");
+  compare_common(other, mine, "mpi_parameters");
   return patch_of(other, mine);
 }
 

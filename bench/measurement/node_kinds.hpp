@@ -24,8 +24,9 @@ inline constexpr std::size_t most_node_ranges = 128;
 // 7396), in which null is a value that `mine` lacks. Both are descriptions as describe_node()
 // returns them. Left out is what differs between equal nodes too: the host's name, memory by up to
 // a 64th, because kernels reserve more or less of it, the client's address among the mount options,
-// what belongs to the directory or the job, and libraries that only one of the processes has
-// loaded. Memory that differs is rounded to 7 binary digits, so that nodes of one size are alike.
+// what belongs to the directory or the job, and libraries and parameters of MPI that only one of
+// the processes has loaded. Memory that differs is rounded to 7 binary digits, so that nodes of one
+// size are alike.
 [[nodiscard]] nlohmann::json node_difference(const nlohmann::json& first, nlohmann::json mine);
 
 class NodeKinds {

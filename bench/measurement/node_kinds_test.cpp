@@ -26,6 +26,7 @@ json description() {
           {"system_software",
            {{"kernel", "6.1.1"},
             {"libraries", {{"libmpi", "40"}, {"libz", "1.2"}}},
+            {"mpi_parameters", {{"pml", "ob1"}}},
             {"scheduler", {{"name", "Slurm"}}}}},
           {"file_system",
            {{"type", "nfs4"},
@@ -53,6 +54,7 @@ TEST(NodeDifference, IsEmptyForWhatDiffersBetweenEqualNodesToo) {
   json mine = description();
   mine["hardware"]["described_host"] = "n2";
   mine["system_software"]["libraries"] = {{"libmpi", "40"}, {"libhwloc", "15"}};
+  mine["system_software"]["mpi_parameters"] = {{"io", "ompio"}};
   mine["system_software"]["scheduler"] = {{"name", "none"}};
   mine["file_system"]["options"] = "rw,clientaddr=10.0.0.2,hard";
   mine["file_system"]["available_bytes"] = 2;

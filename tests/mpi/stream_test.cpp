@@ -17,8 +17,11 @@
 #include <tuple>
 #include <utility>
 
+#include "measurement/environment.hpp"
+#include "measurement/mpi_control_variable.hpp"
 #include "measurement/mpi_hints.hpp"
 #include "measurement/opened_hints.hpp"
+#include "measurement/system_text.hpp"
 #include "workload.hpp"
 #include "workloads/stream/execute.hpp"
 
@@ -297,6 +300,16 @@ TEST_P(OpenedByMpi, FilesTellTheHintsThatAreInEffect) {
     EXPECT_FALSE(one["effective"].empty()) << one;
   }
   EXPECT_EQ(job().opened_hints->record(8), nlohmann::ordered_json::array());
+}
+
+TEST_F(Streams, ParametersOfMpiAreTextsAndNumbers) {
+  if (!mpi_library().starts_with("Open MPI")) GTEST_SKIP() << "the names are Open MPI's";
+  expect_the_bytes_of_posix(variant_of("MPIIO", Pattern::segmented, false, page_and_more), {},
+                            not_durable());  // MPI-IO's parameters exist now
+  const nlohmann::json told = describe_system_software()["mpi_parameters"];
+  const auto bytes = parse_integer(told.value("io_ompio_bytes_per_agg", ""));
+  EXPECT_GT(bytes.value_or(0), 0) << told;
+  EXPECT_EQ(mpi_control_variable("no such parameter"), std::nullopt);
 }
 
 TEST_F(Streams, TheFirstFileOfEachKindTellsItsHints) {
