@@ -18,10 +18,10 @@ namespace weir::bench {
 // Describes the hardware, the system software, and the file system of `directory`, which holds the
 // files of the run, on this process's node. Call it after MPI_Init.
 [[nodiscard]] nlohmann::json describe_node(const std::string& directory);
-// Returns an `Environment` of run.json (python/weir/results/schema.py). `node` describes the node
-// of rank 0, `nodes` is the result of compare_nodes(), `command` is the program with its arguments,
-// and `quiet` is the result of judge_quiet().
-[[nodiscard]] nlohmann::json describe_environment(nlohmann::json node, nlohmann::json nodes,
+// Returns an `Environment` of run.json (python/weir/results/schema.py). `nodes` is the result of
+// describe_nodes() on rank 0, `command` is the program with its arguments, and `quiet` is the
+// result of judge_quiet().
+[[nodiscard]] nlohmann::json describe_environment(nlohmann::json nodes,
                                                   const std::vector<std::string>& command,
                                                   nlohmann::json quiet);
 

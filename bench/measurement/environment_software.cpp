@@ -141,12 +141,11 @@ nlohmann::json describe_node(const std::string& directory) {
           {"file_system", describe_file_system(directory)}};
 }
 
-nlohmann::json describe_environment(nlohmann::json node, nlohmann::json nodes,
-                                    const std::vector<std::string>& command, nlohmann::json quiet) {
-  node["nodes"] = std::move(nodes);
-  node["test_application"] = describe_test_application(command);
-  node["quiet"] = std::move(quiet);
-  return node;
+nlohmann::json describe_environment(nlohmann::json nodes, const std::vector<std::string>& command,
+                                    nlohmann::json quiet) {
+  nodes["test_application"] = describe_test_application(command);
+  nodes["quiet"] = std::move(quiet);
+  return nodes;
 }
 
 }  // namespace weir::bench

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "common/clock.hpp"
+#include "measurement/described_nodes.hpp"
 #include "measurement/environment.hpp"
 #include "measurement/memory_rate.hpp"
-#include "measurement/node_comparison.hpp"
 #include "measurement/quiet.hpp"
 
 namespace weir::bench {
@@ -127,11 +127,8 @@ Status Sweep::write_results(const nlohmann::json& quiet) {
   const Job& job = in_.job;
   ordered_json environment;
   if (job.node_rank == 0) {
-    nlohmann::json node = describe_node(in_.directory);
-    nlohmann::json nodes = compare_nodes(job.leaders, node);
-    if (job.rank == 0) {
-      environment = describe_environment(std::move(node), std::move(nodes), in_.command, quiet);
-    }
+    nlohmann::json nodes = describe_nodes(job.leaders, in_.directory);
+    if (job.rank == 0) environment = describe_environment(std::move(nodes), in_.command, quiet);
   }
   const auto end = estimate_clock_offset(job.world, job.deadline_ns());
   if (!end) return end.error();
