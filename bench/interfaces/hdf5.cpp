@@ -107,6 +107,10 @@ Result<hid_t> open_or_create(const FileRequest& request, const SessionSettings& 
                          : H5Fopen(path, request.write ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
   H5Pclose(access);
   if (file < 0) return failure(creates(request) ? "H5Fcreate" : "H5Fopen", request.path);
+  void* handle = nullptr;  // a pointer to MPI's, as the driver mpio documents
+  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0 && handle != nullptr) {
+    note_hints(settings, request.write, hints, *static_cast<MPI_File*>(handle));
+  }
   return file;
 }
 

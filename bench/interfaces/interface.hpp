@@ -28,6 +28,7 @@
 #include "interfaces/array_part.hpp"
 #include "interfaces/file_blocks.hpp"
 #include "interfaces/name_calls.hpp"
+#include "measurement/opened_hints.hpp"
 #include "measurement/transfer_request.hpp"
 #include "system/durability.hpp"
 #include "system/striping.hpp"
@@ -86,7 +87,9 @@ struct SessionSettings {
   std::int64_t queue_depth = 1;
   // MPI-IO opens all files whose moves are submitted over `communicator`.
   Submission submission = Submission::none;
-  std::string hints_file = {};    // of MPI-IO's hints; "": none
+  std::string hints_file = {};  // of MPI-IO's hints; "": none
+  // Takes the hints with which MPI-IO opens files; null: nobody asks. It must outlive the session.
+  OpenedHints* opened_hints = nullptr;
   std::int64_t aggregators = 0;   // 0: the interface decides, as for the next two
   std::int64_t buffer_bytes = 0;  // of one buffer
   std::int64_t buffers = 0;       // per aggregator

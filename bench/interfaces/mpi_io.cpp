@@ -169,6 +169,14 @@ Result<MpiHints> hints_of(const SessionSettings& settings) {
   return hints;
 }
 
+void note_hints(const SessionSettings& settings, bool writing, MPI_Info given, MPI_File file) {
+  if (settings.opened_hints == nullptr || !settings.opened_hints->lacks(writing)) return;
+  MPI_Info effective = MPI_INFO_NULL;
+  if (MPI_File_get_info(file, &effective) != MPI_SUCCESS) return;
+  settings.opened_hints->note(writing, given, effective);
+  if (effective != MPI_INFO_NULL) MPI_Info_free(&effective);
+}
+
 Result<TransferTypes> TransferTypes::create(const Part& part) {
   TransferTypes types;
   int code = element_type(part.type(), &types.element_);

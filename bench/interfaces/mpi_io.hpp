@@ -17,6 +17,9 @@ namespace weir::bench {
 // Returns the hints that the settings ask for.
 [[nodiscard]] Result<MpiHints> hints_of(const SessionSettings& settings);
 
+// Notes the hints with which a file was opened, if nobody has for such a file: what MPI says of it.
+void note_hints(const SessionSettings& settings, bool writing, MPI_Info given, MPI_File file);
+
 // Makes the committed datatype of these bytes, of which there is at least one, whose first one has
 // the offset 0. Returns MPI's code.
 int blocks_type(std::span<const array::BytePattern> patterns, MPI_Datatype* type);

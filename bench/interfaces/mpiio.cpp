@@ -312,7 +312,11 @@ class MpiioNames final : public NameCalls {
 class MpiioEngineSession final : public Session {
  public:
   explicit MpiioEngineSession(const SessionSettings& settings)
-      : Session(settings), engine_(aggregation::make_mpiio_engine(settings.communicator)) {}
+      : Session(settings),
+        engine_(aggregation::make_mpiio_engine(settings.communicator,
+                                               [settings](MPI_File file, bool writing) {
+                                                 note_hints(settings, writing, MPI_INFO_NULL, file);
+                                               })) {}
 
   storage::Engine* engine() override { return engine_.get(); }
 
@@ -342,6 +346,7 @@ class MpiioSession final : public Session {
     // Errors come back as codes. This is the default for files, and it is set here because the code
     // depends on it.
     MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+    note_hints(settings(), request.write, hints_.info(), file);
     if (request.arrays != nullptr) {
       auto opened = std::make_unique<MpiioArraysFile>(file, request);
       if (Status prepared = opened->prepare(hints_.info()); !prepared) return prepared.error();

@@ -106,6 +106,7 @@ class PnetcdfFile final : public File {
     }
     return outcome("ncmpi_close", path_, ncmpi_close(file_));
   }
+  [[nodiscard]] int dataset() const { return file_; }
 
  private:
   void describe(const Part& part) {
@@ -232,6 +233,7 @@ class PnetcdfArraysFile final : public File {
 
   Status sync() override { return outcome("ncmpi_sync", path_, ncmpi_sync(file_)); }
   Status close() override { return outcome("ncmpi_close", path_, ncmpi_close(file_)); }
+  [[nodiscard]] int dataset() const { return file_; }
 
  private:
   // Arrays that name the same dimension share it.
@@ -275,7 +277,18 @@ class PnetcdfSession final : public Session {
   template <typename Made>
   Result<std::unique_ptr<File>> opened(const FileRequest& request, std::unique_ptr<Made> file) {
     if (Status status = file->open(request, hints_.info()); !status) return status.error();
+    note(request.write, file->dataset());
     return std::unique_ptr<File>(std::move(file));
+  }
+
+  // PnetCDF adds its own hints to those of MPI-IO.
+  void note(bool writing, int dataset) const {
+    OpenedHints* const hints = settings().opened_hints;
+    if (hints == nullptr || !hints->lacks(writing)) return;
+    MPI_Info effective = MPI_INFO_NULL;
+    if (ncmpi_inq_file_info(dataset, &effective) != NC_NOERR) return;
+    hints->note(writing, hints_.info(), effective);
+    if (effective != MPI_INFO_NULL) MPI_Info_free(&effective);
   }
 
   MpiHints hints_;

@@ -124,7 +124,8 @@ nlohmann::json describe_file_system(const std::string& directory) {
       {"directory", directory},       {"type", "unknown"},        {"magic", "unknown"},
       {"reach", "unknown"},           {"mount_point", "unknown"}, {"source", "unknown"},
       {"options", "unknown"},         {"block_bytes", "unknown"}, {"total_bytes", "unknown"},
-      {"available_bytes", "unknown"}, {"layout", "unknown"}};
+      {"available_bytes", "unknown"}, {"layout", "unknown"},      {"version", "unknown"},
+      {"tunables", "unknown"}};
   struct statfs status {};
   if (statfs(directory.c_str(), &status) != 0) return description;
   const std::optional<storage::Mount> mount = storage::mount_of(directory);
@@ -143,6 +144,7 @@ nlohmann::json describe_file_system(const std::string& directory) {
     description["mount_point"] = mount->point;
     description["source"] = mount->source;
     description["options"] = mount->options;
+    description.update(describe_tuning(*mount, ""));
   }
   return description;
 }

@@ -45,6 +45,32 @@ std::string mpi_io_implementation(const std::string& library) {
                            : component;
 }
 
+// What an MPI library can be told of its transport and of MPI-IO.
+constexpr std::array mpi_parameters{"pml",
+                                    "btl",
+                                    "osc",
+                                    "io",
+                                    "fs",
+                                    "fbtl",
+                                    "fcoll",
+                                    "sharedfp",
+                                    "io_ompio_num_aggregators",
+                                    "io_ompio_bytes_per_agg",
+                                    "io_ompio_cycle_buffer_size",
+                                    "io_ompio_grouping_option",
+                                    "io_ompio_max_aggregators_ratio",
+                                    "fs_lustre_stripe_size",
+                                    "fs_lustre_stripe_width"};
+
+nlohmann::json describe_mpi_parameters() {
+  nlohmann::json told = nlohmann::json::object();
+  for (const char* const name : mpi_parameters) {
+    const std::string value = mpi_control_variable(name).value_or("");
+    if (!value.empty()) told[name] = value;
+  }
+  return told;
+}
+
 nlohmann::json describe_kernel() {
   utsname names{};
   if (uname(&names) != 0) return "unknown";
@@ -76,6 +102,10 @@ nlohmann::json describe_write_back(const std::string& folder) {
           or_unknown(read_integer(fmt::format("{}/{}_ratio", folder, which)));
     }
   }
+  for (const char* const name :
+       {"dirty_expire_centisecs", "dirty_writeback_centisecs", "vfs_cache_pressure"}) {
+    limits[name] = or_unknown(read_integer(fmt::format("{}/{}", folder, name)));
+  }
   return limits;
 }
 
@@ -85,6 +115,7 @@ nlohmann::json describe_system_software() {
           {"distribution", describe_distribution()},
           {"mpi", library},
           {"mpi_io", mpi_io_implementation(library)},
+          {"mpi_parameters", describe_mpi_parameters()},
           {"compiler", build_info::compiler},
           {"c_library", fmt::format("glibc {}", gnu_get_libc_version())},
           {"hwloc", hwloc_version()},
@@ -102,15 +133,19 @@ nlohmann::json describe_test_application(const std::vector<std::string>& command
           {"command", command}};
 }
 
-nlohmann::json describe_environment(const std::string& directory,
-                                    const std::vector<std::string>& command, nlohmann::json quiet) {
+nlohmann::json describe_node(const std::string& directory) {
   nlohmann::json hardware = describe_hardware(directory);
   hardware["network"] = describe_network("/sys/class");
   return {{"hardware", std::move(hardware)},
           {"system_software", describe_system_software()},
-          {"file_system", describe_file_system(directory)},
-          {"test_application", describe_test_application(command)},
-          {"quiet", std::move(quiet)}};
+          {"file_system", describe_file_system(directory)}};
+}
+
+nlohmann::json describe_environment(nlohmann::json nodes, const std::vector<std::string>& command,
+                                    nlohmann::json quiet) {
+  nodes["test_application"] = describe_test_application(command);
+  nodes["quiet"] = std::move(quiet);
+  return nodes;
 }
 
 }  // namespace weir::bench

@@ -34,16 +34,25 @@ TEST(WriteBack, TellsEachLimitInTheUnitThatIsInEffect) {
   set("dirty_bytes", 0);
   set("dirty_background_ratio", 0);
   set("dirty_background_bytes", 4096);
+  set("dirty_expire_centisecs", 3000);
+  set("dirty_writeback_centisecs", 500);
+  set("vfs_cache_pressure", 100);
   const nlohmann::json limits = describe_write_back(folder);
   std::filesystem::remove_all(folder);
-  EXPECT_EQ(limits,
-            (nlohmann::json{{"dirty_ratio_percent", 20}, {"dirty_background_bytes", 4096}}));
+  EXPECT_EQ(limits, (nlohmann::json{{"dirty_ratio_percent", 20},
+                                    {"dirty_background_bytes", 4096},
+                                    {"dirty_expire_centisecs", 3000},
+                                    {"dirty_writeback_centisecs", 500},
+                                    {"vfs_cache_pressure", 100}}));
 }
 
 TEST(WriteBack, IsUnknownWhereTheKernelDoesNotTell) {
   EXPECT_EQ(describe_write_back("/nonexistent"),
             (nlohmann::json{{"dirty_ratio_percent", "unknown"},
-                            {"dirty_background_ratio_percent", "unknown"}}));
+                            {"dirty_background_ratio_percent", "unknown"},
+                            {"dirty_expire_centisecs", "unknown"},
+                            {"dirty_writeback_centisecs", "unknown"},
+                            {"vfs_cache_pressure", "unknown"}}));
 }
 
 TEST(Libraries, HaveTheVersionsOfTheirFilesNames) {

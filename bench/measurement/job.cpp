@@ -28,6 +28,7 @@ Job Job::create(double deadline_seconds) {
   job.node_index = place[0];
   job.nodes = place[1];
 
+  if (job.rank == 0) job.opened_hints = std::make_unique<OpenedHints>();
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   job.host = name.data();
@@ -52,7 +53,8 @@ Job::Job(Job&& other) noexcept
       host(std::move(other.host)),
       node_processes(std::move(other.node_processes)),
       node_world_ranks(std::move(other.node_world_ranks)),
-      deadline_seconds(other.deadline_seconds) {}
+      deadline_seconds(other.deadline_seconds),
+      opened_hints(std::move(other.opened_hints)) {}
 
 void Job::abandon() { world = node = leaders = MPI_COMM_NULL; }
 

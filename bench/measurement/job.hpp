@@ -4,10 +4,12 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/status.hpp"
+#include "measurement/opened_hints.hpp"
 
 namespace weir::bench {
 
@@ -38,6 +40,7 @@ class Job {
   std::vector<std::int64_t> node_processes;  // process ids of the node's ranks, by node rank
   std::vector<int> node_world_ranks;         // world ranks of the node's ranks, by node rank
   double deadline_seconds = 600;
+  std::unique_ptr<OpenedHints> opened_hints;  // on rank 0; null on other ranks
 
   // Returns the deadline, on monotonic_ns(), of a wait for other ranks that begins now. It is a
   // little later than the deadline of an operation.

@@ -192,6 +192,7 @@ ordered_json new_run(const JobFolders& folders, const RunHead& head, const CoreS
       {"errors", ordered_json::array()}};
   run["clocks"] = nullptr;
   run["environment"] = nullptr;
+  run["opened_hints"] = ordered_json::array();
   run["warnings"] = ordered_json::array();
   return run;
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/clock.hpp"
+#include "measurement/described_nodes.hpp"
 #include "measurement/environment.hpp"
 #include "measurement/memory_rate.hpp"
 #include "measurement/quiet.hpp"
@@ -81,6 +82,7 @@ Status Sweep::run_once(std::size_t index, int round) {
   if (tells_progress()) {
     report_progress(in_.core.repetitions, progress(), {.label = run.label(), .round = round});
   }
+  if (in_.job.opened_hints) in_.job.opened_hints->begin(index);
   RepetitionPlace place{.index = round, .counted = !warmup, .order = executed_};
   place.started_ns = monotonic_ns();
   Status status = run.repeat(round);
@@ -124,18 +126,23 @@ bool Sweep::is_finished(SweptRun& run) const {
 Status Sweep::write_results(const nlohmann::json& quiet) {
   const Job& job = in_.job;
   ordered_json environment;
-  if (job.rank == 0) environment = describe_environment(in_.directory, in_.command, quiet);
+  if (job.node_rank == 0) {
+    nlohmann::json nodes = describe_nodes(job.leaders, in_.directory);
+    if (job.rank == 0) environment = describe_environment(std::move(nodes), in_.command, quiet);
+  }
   const auto end = estimate_clock_offset(job.world, job.deadline_ns());
   if (!end) return end.error();
   const auto to_run_time = [&](std::int64_t local_ns) {
     return local_ns + interpolate(facts_.offset, end.value(), local_ns).offset_ns - facts_.epoch_ns;
   };
-  for (const auto& run : runs_) {
+  for (std::size_t index = 0; index < runs_.size(); ++index) {
+    const auto& run = runs_[index];
     Status status =
         write_events(job, in_.folders.root + "/" + run->slug(), run->events(), to_run_time);
     if (status = agree_on(job, std::move(status), &failed_rank_); !status) return status;
     const ordered_json clocks = clocks_json(*run, end.value());
     run->finish(facts_, environment, clocks);
+    if (job.rank == 0) run->run()["opened_hints"] = job.opened_hints->record(index);
     status = job.rank == 0 ? write_run(*run) : Status();
     if (status = agree_on(job, std::move(status), &failed_rank_); !status) return status;
   }

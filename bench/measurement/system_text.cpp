@@ -64,4 +64,8 @@ std::string chosen(std::string_view text) {
   return std::string(text.substr(open + 1, close - open - 1));
 }
 
+std::string json_text(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace weir::bench

@@ -28,6 +28,10 @@ namespace weir::bench {
 // brackets unchanged.
 [[nodiscard]] std::string chosen(std::string_view text);
 
+// Returns the value as JSON on one line. Bytes that are not UTF-8 are replaced, so that two texts
+// of one value are the same.
+[[nodiscard]] std::string json_text(const nlohmann::json& value);
+
 // Returns the value, or "unknown".
 template <typename T>
 [[nodiscard]] nlohmann::json or_unknown(const std::optional<T>& value) {

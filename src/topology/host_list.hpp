@@ -1,5 +1,5 @@
 // A list of hosts as Slurm writes them, such as "n1,n[3-5,8],r[0-1]n[01-10]", of which the names
-// are made only when they are asked for. python/weir/platform/discovery/hosts.py writes such lists.
+// are made only when they are asked for. python/weir/results/host_list.py writes such lists.
 #pragma once
 
 #include <cstdint>

@@ -12,11 +12,16 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "measurement/environment.hpp"
+#include "measurement/mpi_control_variable.hpp"
 #include "measurement/mpi_hints.hpp"
+#include "measurement/opened_hints.hpp"
+#include "measurement/system_text.hpp"
 #include "workload.hpp"
 #include "workloads/stream/execute.hpp"
 
@@ -263,6 +268,66 @@ TEST_F(Streams, AFileOfHintsGoesBeforeAStriping) {
   EXPECT_EQ(hint(both.value(), "striping_factor"), "4");
   EXPECT_EQ(hint(both.value(), "cb_nodes"), "2");
   EXPECT_EQ(hint(both.value(), "striping_unit"), "1048576");
+}
+
+class OpenedByMpi : public Streams, public ::testing::WithParamInterface<Name> {};
+
+INSTANTIATE_TEST_SUITE_P(All, OpenedByMpi, ::testing::Values("MPIIO", "HDF5", "PNETCDF"),
+                         [](const auto& tested) { return short_name(tested.param); });
+
+TEST_P(OpenedByMpi, FilesTellTheHintsThatAreInEffect) {
+  if (!check_available(*interface_named(GetParam()), GetParam()))
+    GTEST_SKIP() << "the interface is not available";
+  Options options;
+  options.hints_file = path("hints");
+  if (job().rank == 0) std::ofstream(options.hints_file) << "cb_buffer_size = 1048576\n";
+  MPI_Barrier(job().world);
+  if (job().opened_hints) job().opened_hints->begin(7);
+  expect_the_bytes_of_posix(variant_of(GetParam(), Pattern::segmented, false, page_and_more),
+                            options, not_durable());
+  if (job().rank == 0) std::filesystem::remove(options.hints_file);
+  if (HasFatalFailure()) return;
+  if (job().rank != 0) {
+    EXPECT_EQ(job().opened_hints, nullptr);
+    return;
+  }
+  const nlohmann::ordered_json record = job().opened_hints->record(7);
+  ASSERT_EQ(record.size(), 2U) << record;
+  EXPECT_EQ(record[0]["opened_for"], "writing");
+  EXPECT_EQ(record[1]["opened_for"], "reading");
+  for (const nlohmann::ordered_json& one : record) {
+    EXPECT_EQ(one["given"], (nlohmann::ordered_json{{"cb_buffer_size", "1048576"}}));
+    EXPECT_FALSE(one["effective"].empty()) << one;
+  }
+  EXPECT_EQ(job().opened_hints->record(8), nlohmann::ordered_json::array());
+}
+
+TEST_F(Streams, ParametersOfMpiAreTextsAndNumbers) {
+  if (!mpi_library().starts_with("Open MPI")) GTEST_SKIP() << "the names are Open MPI's";
+  expect_the_bytes_of_posix(variant_of("MPIIO", Pattern::segmented, false, page_and_more), {},
+                            not_durable());  // MPI-IO's parameters exist now
+  const nlohmann::json told = describe_system_software()["mpi_parameters"];
+  const auto bytes = parse_integer(told.value("io_ompio_bytes_per_agg", ""));
+  EXPECT_GT(bytes.value_or(0), 0) << told;
+  EXPECT_EQ(mpi_control_variable("no such parameter"), std::nullopt);
+}
+
+TEST_F(Streams, TheFirstFileOfEachKindTellsItsHints) {
+  OpenedHints opened;
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "cb_nodes", std::string(MPI_MAX_INFO_VAL - 1, '3').c_str());
+  EXPECT_TRUE(opened.lacks(false));
+  opened.note(false, MPI_INFO_NULL, info);
+  MPI_Info_free(&info);
+  EXPECT_FALSE(opened.lacks(false));
+  EXPECT_TRUE(opened.lacks(true));
+  const auto record = opened.record(0);
+  ASSERT_EQ(record.size(), 1U);
+  EXPECT_EQ(record[0]["given"], nlohmann::ordered_json::object());
+  EXPECT_EQ(record[0]["effective"]["cb_nodes"], std::string(MPI_MAX_INFO_VAL - 1, '3'));
+  opened.begin(1);
+  EXPECT_TRUE(opened.lacks(false));
 }
 
 }  // namespace

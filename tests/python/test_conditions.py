@@ -9,7 +9,8 @@ import pytest
 from synthetic import make_run
 from weir.analysis.compare import compare
 from weir.analysis.conditions import conditions_of, differences_between
-from weir.results.schema import Binary, Run, Start
+from weir.analysis.description import node_texts
+from weir.results.schema import Binary, OpenedHints, Run, Start
 
 GIB = 2**30
 
@@ -114,3 +115,77 @@ def test_variables_of_the_job_differ_and_secrets_are_not_shown() -> None:
         "variable UCX_TLS tcp -> not set",
         "variable WEIR_X not set -> a=1,password=(not shown)",
     ]
+
+
+def test_comparison_names_the_hints_in_effect() -> None:
+    def opened(**effective: str) -> Run:
+        hints = OpenedHints(opened_for="writing", given={"cb_nodes": "9"}, effective=effective)
+        return run_with().model_copy(update={"opened_hints": [hints]})
+
+    first, second = opened(cb_nodes="1", secret="a"), opened(cb_nodes="4", secret="b")
+    assert texts([first], [second]) == ["hint cb_nodes for writing 1 -> 4"]
+    assert texts([first], [run_with()]) == []
+
+
+def run_on(nodes: int, kinds: list[dict[str, Any]], *, unlisted: int = 0) -> Run:
+    """A run on so many nodes, of which some differ from that of rank 0."""
+    run = run_with()
+    unlike = sum(kind["nodes"] for kind in kinds) + unlisted
+    described = {"described": nodes, "alike": nodes - unlike, "kinds": kinds, "unlisted": unlisted}
+    record = run.model_dump(mode="json")
+    record["environment"]["nodes"] = described
+    record["nodes"] = [
+        {"host": f"n{place:03d}", "ranks": [place], "phases": []} for place in range(nodes)
+    ]
+    return Run.model_validate(record)
+
+
+def kind_of(differences: dict[str, Any], *places: tuple[int, int], **known: Any) -> dict[str, Any]:
+    nodes = sum(last - first + 1 for first, last in places)
+    kind = {"nodes": nodes, "places": places, "differences": differences, "left_out": []}
+    return {**kind, **known}
+
+
+NEWER = {"system_software": {"kernel": "6.1.4"}}
+SMALLER = {
+    "hardware": {"memory": {"bytes": 32 * GIB}, "network": {"eth1": None}},
+    "file_system": {"options": "rw,secret=s3cret"},
+}
+
+
+def test_nodes_that_differ_are_told_by_kind() -> None:
+    kinds = [kind_of(NEWER, (1, 3), (7, 7)), kind_of(SMALLER, (9, 9), left_out=["hardware.cards"])]
+    mixed = run_on(12, kinds, unlisted=2)
+    assert mixed.environment is not None
+    mixed.environment.hardware["network"] = {"eth1": {"mtu_bytes": 9000}}
+    mixed.environment.hardware["cards"] = {"one": 1}
+    mixed.environment.hardware["memory"] = {"bytes": 64 * GIB}
+    assert list(node_texts(mixed)) == [
+        "7 of 12 nodes differ from that of rank 0",
+        "n[001-003,007]: kernel 6.1.4 (rank 0: 6.1.1)",
+        "n009: memory 32.0 GiB (rank 0: 64.0 GiB), network eth1 none, "
+        "mount options rw,secret=(not shown) (rank 0: rw,relatime), "
+        "cards differs, too long to be recorded",
+        "2 nodes of further kinds",
+    ]
+    assert list(node_texts(run_on(12, []))) == ["all 12 nodes are described alike"]
+    assert list(node_texts(run_on(1, []))) == []
+    assert list(node_texts(run_with())) == []
+
+
+def test_nodes_whose_places_are_not_kept_are_counted() -> None:
+    many = kind_of(NEWER, (1, 2), nodes=5)
+    assert "n[001-002] and 3 more: kernel 6.1.4" in list(node_texts(run_on(12, [many])))[1]
+    elsewhere = kind_of(NEWER, (40, 41))
+    assert "2 nodes: kernel 6.1.4" in list(node_texts(run_on(12, [elsewhere])))[1]
+
+
+def test_comparison_names_what_other_nodes_have() -> None:
+    alike, mixed = run_on(4, []), run_on(4, [kind_of(NEWER, (1, 1))])
+    assert texts([alike], [mixed]) == ["kernel of other nodes alike -> 6.1.4"]
+    fewer = run_on(9, [kind_of(NEWER, (1, 4))])
+    assert texts([mixed], [fewer]) == []
+    assert texts([run_with()], [mixed]) == []
+    third = {"system_software": {"kernel": "6.1.9"}}
+    both = run_on(4, [kind_of(NEWER, (1, 1)), kind_of(third, (2, 2))])
+    assert texts([mixed], [both]) == ["kernel of other nodes 6.1.4 -> 6.1.4, 6.1.9"]

@@ -13,9 +13,9 @@ from discovery_recordings import RECORDINGS, copied, found, made, recorded, text
 from weir.platform.discovery import cray, infiniband, lnet, pairs, pmix, slurm
 from weir.platform.discovery.findings import Certainty, Finding
 from weir.platform.discovery.hardware import hardware_of, read_lstopo, read_system
-from weir.platform.discovery.hosts import HostListError, expand_hosts, fold_hosts
 from weir.platform.discovery.recording import read_recording
 from weir.platform.discovery.texts import DiscoveryError, Text, read_text
+from weir.results.host_list import HostListError, expand_hosts, fold_hosts
 
 LEAVES = {"s0": ["n1", "n2"], "s1": ["n3", "n4"]}
 

@@ -22,7 +22,7 @@ from weir.results.digest_records import Digest
 from weir.results.finalize import finalize
 from weir.results.folder import load_run
 from weir.results.index import query
-from weir.results.run_digest import is_as_written
+from weir.results.run_digest import hashes_of_parts, is_as_written
 from weir.results.schema import Parameter
 
 AFTER = "after the run was finalized"
@@ -239,6 +239,29 @@ def test_results_without_digest_are_read_and_left_as_they_are(root: Path) -> Non
     ]
     (folder / "SHA256SUMS").unlink()
     assert changes_of(folder, load_run(folder), whole=True) == []
+
+
+def test_hints_and_differing_nodes_have_hashes_and_earlier_runs_lack_them(root: Path) -> None:
+    edited, other = root / "edited", root / "other"
+    hint = {"opened_for": "reading", "given": {}, "effective": {"cb_nodes": "1"}}
+    nodes = {"described": 2, "alike": 1, "kinds": [], "unlisted": 1}
+
+    def change(record: dict[str, Any]) -> None:
+        record["opened_hints"] = [hint]
+        record["environment"]["nodes"] = nodes
+
+    edit(edited, change)
+    fields = "environment, opened_hints"
+    assert changes_of(edited, load_run(edited)) == [f"run.json was changed {AFTER}: {fields}"]
+
+    def as_earlier(record: dict[str, Any]) -> None:
+        parts = record["digest"]["parts"]
+        del record["opened_hints"], record["environment"]["nodes"], parts["opened_hints"]
+        parts |= hashes_of_parts({"environment": record["environment"]})
+
+    edit(other, as_earlier)
+    (other / "SHA256SUMS").unlink()
+    assert changes_of(other, load_run(other)) == []
 
 
 @pytest.mark.parametrize("beyond", [0, 1], ids=["all bytes are in the ends", "one byte is not"])

@@ -21,7 +21,8 @@ from weir.model.verdict import verdict
 from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.folder import load_run, write_run
-from weir.results.schema import Run
+from weir.results.node_records import DescribedNodes
+from weir.results.schema import OpenedHints, Run
 
 Said = Callable[..., tuple[str, str]]
 CLONE = Path(__file__).resolve().parents[2]
@@ -115,6 +116,22 @@ def test_last_means_every_run_of_the_newest_job(root: Path, said: Said) -> None:
     assert "new/posix" in out
     assert "new/mpi" in out
     assert "old/posix" not in out
+
+
+def test_a_run_says_which_hints_and_nodes_it_had(root: Path, said: Said) -> None:
+    run = load_run(root / "new/mpi")
+    assert run.environment is not None
+    nodes = DescribedNodes(described=2, alike=2, kinds=[], unlisted=0)
+    asked, taken = {"cb_nodes": "4", "striping_unit": "7"}, {"cb_nodes": "1", "secret": "s3cret"}
+    hints = OpenedHints(opened_for="reading", given=asked, effective=taken)
+    environment = run.environment.model_copy(update={"nodes": nodes})
+    told = {"environment": environment, "opened_hints": [hints]}
+    write_run(root / "new/mpi", run.model_copy(update=told))
+    lines = said("results", "show", str(root / "new/mpi"))[0].splitlines()
+    assert "nodes: all 2 nodes are described alike" in lines
+    assert "hints for reading, in effect: cb_nodes 1" in lines
+    unlike = "cb_nodes 4 (in effect: 1), striping_unit 7 (in effect: not told)"
+    assert f"hints for reading, given otherwise: {unlike}" in lines
 
 
 def test_a_star_leaves_out_pages_of_text_and_says_so(root: Path, said: Said) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import statistics
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from platforms import make_platform, make_stage
+from probes import make_probe, samples_of
 from synthetic import make_events, make_run, write_run_folder
 from synthetic_import import imported
 from test_open import opened
@@ -18,13 +21,19 @@ from weir.analysis.compare import FigureComparison, compare, pair_by_label
 from weir.model.verdict import verdict
 from weir.results.campaign import Campaign, CampaignFactor, CampaignRun
 from weir.results.errors import ResultError
+from weir.results.exploration import ExplorationStep, Knowledge, Outcome, append_step
 from weir.results.finalize import finalize
-from weir.results.index import query
+from weir.results.index import FILE_VIEWS, TABLES, query
 from weir.results.message_records import Kept, Messages, MovedBeside
+from weir.results.node_differences import TOO_LONG
+from weir.results.node_records import DescribedNodes, NodeKind
 from weir.results.output_records import Throughput
+from weir.results.platform_file import write_platform
 from weir.results.purpose import Purpose
-from weir.results.schema import Anomaly, Binary, Run
-from weir.results.tables import TABLES, VIEWS
+from weir.results.record import Quantity
+from weir.results.revisions import append_revision, changes_of
+from weir.results.schema import Anomaly, Binary, OpenedHints, Run
+from weir.results.tables import VIEWS
 
 
 def no_warning(text: str) -> None:
@@ -98,6 +107,28 @@ def written_beside_messages() -> Messages:
     return Messages(alone_run_id="sync", kinds=[beside])
 
 
+def on_mixed_nodes(run: Run) -> Run:
+    """Says that two nodes of four are of one kind, and one of a kind that is not listed."""
+    assert run.environment is not None
+    kind = NodeKind(
+        nodes=2,
+        places=[(1, 2)],
+        differences={
+            "system_software": {"kernel": "6.1.4", "mpi": None, "secret_key": "s3cret"},
+            "file_system": {"options": "ro,secret=s3cret"},
+        },
+        left_out=["hardware.network"],
+    )
+    nodes = DescribedNodes(described=4, alike=1, kinds=[kind], unlisted=1)
+    system = run.environment.file_system | {
+        "options": "rw,secret=s3cret",
+        "tunables": {"max_read_ahead_mb": 256, "secret_key": "s3cret"},
+    }
+    told = {"nodes": nodes, "file_system": system}
+    environment = run.environment.model_copy(update=told)
+    return run.model_copy(update={"environment": environment})
+
+
 CAMPAIGN = Campaign(
     format="weir-campaign",
     format_version=1,
@@ -126,15 +157,60 @@ CAMPAIGN = Campaign(
 )
 
 
+def describe_path(root: Path) -> None:
+    """Writes a probe, the description that was fitted to it, its ledger, and an exploration."""
+    samples = samples_of("storage_write", lambda _, size: size / 1e8, ranks=(2,), sizes=(4096,))
+    messages = [{**samples[0], "operation": "latency", "operation_bytes": 0, "hosts": ["a", "b"]}]
+    messages[0]["directory"] = "/scratch"
+    probe = make_probe([*samples, *messages], warnings=["no direct I/O", "one host"])
+    made = {"measured_utc": "2025-01-23T10:14:40Z", "memory_available_bytes": 2**30}
+    one_of_two = {"name": "slow", "rate_bytes_per_second": 5e8, "turn_seconds": 1e-3}
+    cached = {
+        "units": 2,
+        "direction": "write",
+        "one_user_bytes_per_second": 9e8,
+        "cache": {"bytes": 4096, "rate_bytes_per_second": 4e9},
+        "different_units": [one_of_two],
+        "how": "probe",
+        "interval_how": "of trials",
+    }
+    before = make_platform([make_stage("disk", 1e9, **cached)], **made)
+    after = make_platform([make_stage("disk", 2e9, **cached)], **made)
+    description = write_platform(root / "platforms/here.toml", after)
+    (root / "platforms/here.probe.json").write_text(probe.model_dump_json())
+    (root / "platforms/other.toml").write_text("a = 1\n")
+    changes = changes_of(before, after, {"disk": ["bytes"]})
+    append_revision(description, changes, "weir platform fit", "2025-01-24T00:00:00Z")
+    outcome = Outcome(
+        rate="write",
+        expected=Quantity(value=2.0, low=1.0, high=3.0),
+        bytes_per_second=2.5,
+        inside=True,
+    )
+    known = {"held_out_error": 0.1, "widest": 0.5, "widest_at": {"direct": True}}
+    first = {"step": 0, "made_utc": "2025-01-25T00:00:00Z", "runs": [1], "settings": {}}
+    begun = ExplorationStep(**first, motivation="the first design", outcomes=[], known=[])
+    second = first | {"step": 1, "settings": {"direct": True}, "goal": "confirm"}
+    knows = [Knowledge(rate=rate, **known) for rate in ("read", "write")]
+    append_step(root / "campaign", begun)
+    append_step(
+        root / "campaign",
+        ExplorationStep(**second, motivation="why", outcomes=[outcome], known=knows),
+    )
+
+
 @pytest.fixture(scope="module")
 def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that moves bytes behind computation, of operations on names, of steps, of IOR."""
     root = tmp_path_factory.mktemp("kinds")
     fields: dict[str, Any] = {"label": "MPI SHARED ASYNC", "has_sibling": True, "finalized": True}
+    fields |= {"ranks": 64}
     odd = Anomaly(function="S", direction="write", kind="tail", text="a tail", reasons=["b", "c"])
     built = Binary(name="weir-bench", file="/opt/weir/bin/weir-bench", sha256="ab" * 32)
     known = {"anomalies": [odd], "binaries": [built], "messages": written_beside_messages()}
-    moves = with_a_priori(make_run(**fields)).model_copy(update=known)
+    given, effective = {"cb_nodes": "4", "secret": "a"}, {"cb_nodes": "1", "cb_read": "enable"}
+    known["opened_hints"] = [OpenedHints(opened_for="writing", given=given, effective=effective)]
+    moves = on_mixed_nodes(with_a_priori(make_run(**fields)).model_copy(update=known))
     write_run_folder(root / "bytes", moves, make_events())
     named = json.loads(metadata_run(1.5).model_dump_json())
     node = {"host": "node00", "operations": 4, "busy_seconds_max": 1.5, "median_per_second": 2.5}
@@ -153,6 +229,7 @@ def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     planned = make_run(seed=7).model_copy(update={"id": "planned"})
     write_run_folder(root / "campaign/runs/0002/posix", planned, make_events())
     (root / "campaign/campaign.json").write_text(CAMPAIGN.model_dump_json())
+    describe_path(root)
     return root
 
 
@@ -236,6 +313,15 @@ def test_every_column_is_filled_by_some_run(of_all_kinds: Path, root: Path) -> N
         assert empty == [], table
 
 
+def test_every_table_is_documented() -> None:
+    """``docs/results.md`` has a table in which each line begins with the names of tables."""
+    text = (Path(__file__).resolve().parents[2] / "docs/results.md").read_text(encoding="utf-8")
+    table = text[text.index("| table | a row") : text.index("## Which build")]
+    lines = [line for line in table.splitlines() if line.startswith("| `")]
+    named = {name for line in lines for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    assert named == {*TABLES, *VIEWS, *FILE_VIEWS}
+
+
 def test_operations_and_times_are_compared_as_rates_are() -> None:
     one = metadata_run(1.5)
     (created,) = compare(one, one).figures
@@ -278,6 +364,106 @@ def test_nodes_name_hosts(root: Path) -> None:
     assert sorted(ask(root, sql.replace(", ranks", ", nodes.ranks"))) == [
         (f"node{number:02d}", 16) for number in range(4)
     ]
+
+
+def test_conditions_have_each_value_of_the_environment(of_all_kinds: Path) -> None:
+    sql = "SELECT name, value FROM conditions JOIN runs USING (run_id) WHERE folder = 'bytes'"
+    assert ask(of_all_kinds, f"{sql} AND name LIKE 'file_system.%' ORDER BY name") == [
+        ("file_system.mount", "/scratch"),
+        ("file_system.options", "rw,secret=(not shown)"),
+        ("file_system.tunables.max_read_ahead_mb", "256"),
+        ("file_system.type", "ext4"),
+    ]
+    assert ask(of_all_kinds, f"{sql} AND name = 'quiet.quiet'") == [("quiet.quiet", "true")]
+    assert ask(of_all_kinds, f"{sql} AND value LIKE '%s3cret%'") == []
+
+
+def test_hints_that_were_given_stand_beside_those_in_effect(of_all_kinds: Path) -> None:
+    sql = "SELECT opened_for, name, given, effective FROM hints ORDER BY name"
+    assert ask(of_all_kinds, sql) == [
+        ("writing", "cb_nodes", "4", "1"),
+        ("writing", "cb_read", None, "enable"),
+    ]
+
+
+def test_nodes_that_differ_have_a_row_for_each_part(of_all_kinds: Path) -> None:
+    sql = "SELECT kind, nodes, hosts, name, value, first_value FROM node_differences ORDER BY name"
+    assert ask(of_all_kinds, sql) == [
+        (
+            1,
+            2,
+            "node[01-02]",
+            "file_system.options",
+            "ro,secret=(not shown)",
+            "rw,secret=(not shown)",
+        ),
+        (1, 2, "node[01-02]", "hardware.network", TOO_LONG, None),
+        (1, 2, "node[01-02]", "system_software.kernel", "6.1.4", "6.1.0"),
+        (1, 2, "node[01-02]", "system_software.mpi", None, "Open MPI 4.1.4"),
+    ]
+    sql = "SELECT described_nodes, unlike_nodes FROM runs WHERE described_nodes IS NOT NULL"
+    assert ask(of_all_kinds, sql) == [(4, 3)]
+
+
+def test_a_probe_is_joined_with_the_description_that_was_fitted_to_it(of_all_kinds: Path) -> None:
+    sql = (
+        "SELECT probe, name, operation, trials > 1, "
+        "round(s.ranks * s.operations * operation_bytes / seconds_median / s.bytes_per_second, 9) "
+        "FROM probe_samples s JOIN probes USING (probe) JOIN platforms USING (platform) "
+        "ORDER BY operation"
+    )
+    assert ask(of_all_kinds, sql) == [
+        ("platforms/here.probe.json", "test data", "latency", True, None),
+        ("platforms/here.probe.json", "test data", "storage_write", True, 1.0),
+    ]
+
+
+def test_stages_of_a_platform_have_a_row_for_each_unit_that_differs(of_all_kinds: Path) -> None:
+    sql = "SELECT platform, stage, unit, units, bytes_per_second FROM platform_stages"
+    assert ask(of_all_kinds, sql + " ORDER BY units DESC") == [
+        ("platforms/here.toml", "disk", None, 2, 2e9),
+        ("platforms/here.toml", "disk", "slow", 1, 5e8),
+    ]
+
+
+def test_revisions_have_each_constant_before_and_after(of_all_kinds: Path) -> None:
+    sql = "SELECT platform, revision, constant, unit, before, after, runs->>0 FROM revisions"
+    assert ask(of_all_kinds, sql) == [
+        ("platforms/here.toml", 1, "disk, rate", "bytes/s", 1e9, 2e9, "bytes")
+    ]
+
+
+def test_steps_of_explorations_are_joined_with_their_campaign(of_all_kinds: Path) -> None:
+    sql = (
+        "SELECT name, step, motivation, rate, expected, measured, inside, widest "
+        "FROM explorations JOIN campaigns USING (campaign) ORDER BY step, rate DESC"
+    )
+    assert ask(of_all_kinds, sql) == [
+        ("blocks", 0, "the first design", None, None, None, None, None),
+        ("blocks", 1, "why", "write", 2.0, 2.5, True, 0.5),
+        ("blocks", 1, "why", "read", None, None, None, 0.5),
+    ]
+
+
+def test_platforms_beside_the_root_are_found_once(of_all_kinds: Path, tmp_path: Path) -> None:
+    beside = [of_all_kinds / "platforms", tmp_path / "nowhere"]
+    sql = "SELECT platform FROM platforms"
+    (of_none,) = query(tmp_path, sql, no_warning, beside=beside).rows
+    assert of_none == (str(of_all_kinds / "platforms/here.toml"),)
+    assert query(of_all_kinds, sql, no_warning, beside=beside).rows == [("platforms/here.toml",)]
+
+
+@pytest.mark.parametrize(
+    "name", ["probe.json", "here.probe.json", "here.toml", "here.revisions.jsonl",
+             "exploration.jsonl"]
+)  # fmt: skip
+def test_damaged_files_about_the_path_are_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("# weir-platform\n{")
+    told: list[str] = []
+    assert query(tmp_path, "SELECT 1", told.append).rows == [(1,)]
+    (text,) = told
+    assert text.startswith(f"left out: {tmp_path / name}")
+    assert "\n" not in text
 
 
 def test_a_folder_without_runs_has_all_tables_and_no_rows(tmp_path: Path) -> None:

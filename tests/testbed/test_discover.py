@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from testbed_calls import MakeHosts, call
-from weir.platform.discovery.hosts import fold_hosts
+from weir.results.host_list import fold_hosts
 from weir.results.platform_file import load_platform
 
 

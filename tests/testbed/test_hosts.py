@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.hosts import Host
+from testbed.hosts import HOSTS_FILES, Host
 from testbed_calls import (
     PROGRAM,
     WEIR_BENCH,
@@ -134,6 +134,9 @@ def test_weir_bench_tells_the_hosts_apart(
     hosts: MakeHosts, tmp_path: Path, count: int, ranks: int
 ) -> None:
     made = hosts(count)
+    # The kernel shows a host this file in place of /etc/os-release.
+    release = HOSTS_FILES / made[-1].name / "os-release"
+    release.write_text('PRETTY_NAME="Made up 99"\n')
     workload = "madbench 100 2 1 1 4096 1 1 --iomethod POSIX --filetype UNIQUE"
     repetitions = ["--repetitions", "1", "--max-repetitions", "1"]
     folders = ["--directory", str(tmp_path), "--output", str(tmp_path / "results")]
@@ -141,14 +144,22 @@ def test_weir_bench_tells_the_hosts_apart(
         [*launcher(ranks), str(WEIR_BENCH), *workload.split(), *repetitions, *folders],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
+    release.unlink()
     assert done.returncode == 0, done.stderr
-    (record,) = (tmp_path / "results").rglob("run.json")
-    nodes = json.loads(record.read_text())["nodes"]
+    (file,) = (tmp_path / "results").rglob("run.json")
+    record = json.loads(file.read_text())
     per_host = ranks // count
-    assert {node["host"]: node["ranks"] for node in nodes} == {
+    assert {node["host"]: node["ranks"] for node in record["nodes"]} == {
         host.name: list(range(number * per_host, (number + 1) * per_host))
         for number, host in enumerate(made)
     }
+    described = record["environment"]["nodes"]
+    assert (described["described"], described["alike"], described["unlisted"]) == (
+        count, count - 1, 0
+    )  # fmt: skip
+    (kind,) = described["kinds"]
+    assert kind["places"] == [[count - 1, count - 1]]
+    assert kind["differences"] == {"system_software": {"distribution": "Made up 99"}}
 
 
 def test_ranks_are_distributed_in_equal_blocks(hosts: MakeHosts) -> None:

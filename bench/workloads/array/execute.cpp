@@ -350,6 +350,7 @@ Result<std::unique_ptr<File>> Executor::open(const Attempt& attempt) {
                                               .striping = core_.striping,
                                               .durability = core_.durability,
                                               .hints_file = options_.hints_file,
+                                              .opened_hints = job_.opened_hints.get(),
                                               .aggregators = options_.aggregators,
                                               .buffer_bytes = options_.buffer_bytes,
                                               .buffers = options_.buffers,

@@ -222,13 +222,14 @@ Status Executor::open_file(FunctionRun& run) {
   auto observer = storage::File::open(run.path, {.read = true, .write = write});
   if (!observer && !collective) return observer.error();
   auto session = open_session(
-      *variant.method, {.communicator = collective ? job_.world : MPI_COMM_SELF,
-                        .deadline_seconds = core_.deadline_seconds,
-                        .durability = core_.durability,
-                        .direct = core_.direct,
-                        .queue_depth = 2,  // the next matrix is read while the last one is written
-                        .submission = variant.mode == Mode::async ? Submission::background
-                                                                  : Submission::foreground});
+      *variant.method,
+      {.communicator = collective ? job_.world : MPI_COMM_SELF,
+       .deadline_seconds = core_.deadline_seconds,
+       .durability = core_.durability,
+       .direct = core_.direct,
+       .queue_depth = 2,  // the next matrix is read while the last one is written
+       .submission = variant.mode == Mode::async ? Submission::background : Submission::foreground,
+       .opened_hints = job_.opened_hints.get()});
   if (!session) return session.error();
   run.session = std::move(session).value();
   auto opened = run.session->open({.path = run.path, .write = write});

@@ -174,6 +174,7 @@ Result<std::unique_ptr<Executor::Kept>> Executor::keep(const Variant& variant, M
   Status status = kept->begin({.communicator = all,
                                .deadline_seconds = core_.deadline_seconds,
                                .striping = core_.striping,
+                               .opened_hints = job_.opened_hints.get(),
                                .collective_metadata = true,
                                .ranks_per_node = ranks_per_node,
                                .io_groups = options_.io_groups},

@@ -194,6 +194,7 @@ Result<Session*> Executor::session_of(const Variant& variant) {
                                               .striping = core_.striping,
                                               .durability = core_.durability,
                                               .hints_file = options_.hints_file,
+                                              .opened_hints = job_.opened_hints.get(),
                                               .staging = staging_of(variant)});
     if (!opened) return opened.error();
     session = std::move(opened).value();

@@ -143,7 +143,8 @@ Result<std::unique_ptr<Session>> Executor::session_of(const Configuration& confi
                                                   .deadline_seconds = job_.deadline_seconds,
                                                   .striping = core_.striping,
                                                   .durability = storage::Durability::full,
-                                                  .collective = together});
+                                                  .collective = together,
+                                                  .opened_hints = job_.opened_hints.get()});
 }
 
 Status Executor::finish() {

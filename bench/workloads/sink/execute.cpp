@@ -164,6 +164,7 @@ Result<Session*> Executor::session_of(const Variant& variant, End end) {
       .deadline_seconds = job_.deadline_seconds,
       .striping = core_.striping,
       .hints_file = options_.hints_file,
+      .opened_hints = job_.opened_hints.get(),
       .aggregators = variant.aggregators,
       .strategy = options_.strategy,
       .engine = std::string(drops ? plan::name_of(plan::Engine::null) : "automatic"),

@@ -118,6 +118,7 @@ Status Executor::prepare_buffers(const Configuration& configuration) {
                                                 .preallocate = options_.preallocate,
                                                 .queue_depth = depth,
                                                 .hints_file = options_.hints_file,
+                                                .opened_hints = job_.opened_hints.get(),
                                                 .fill = !options_.no_fill,
                                                 .collective_metadata = options_.collective_metadata,
                                                 .alignment = options_.alignment});

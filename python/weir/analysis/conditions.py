@@ -1,21 +1,24 @@
 """Under which conditions runs were made, and in which of them two sets of runs differ.
 
 Conditions are what ``environment`` of ``run.json`` says of hardware, system, file system, Weir's
-build and other load, the binaries, and the variables that are kept of how the job was started. A
-word differs if the two sets have hardly a value in common. A measured quantity, such as the load,
-differs if the medians are apart by more than it varies anyway, and nearly all runs of one set are
-above those of the other. With one run on each side this is a plain comparison.
+build and other load, the binaries, the hints of MPI-IO in effect, the variables that are kept of
+how the job was started, and what other nodes have that differs from that of rank 0. A word differs
+if the two sets have hardly a value in common. A measured quantity, such as the load, differs if the
+medians are apart by more than it varies anyway, and nearly all runs of one set are above those of
+the other. With one run on each side this is a plain comparison.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from weir.results.quantities import percent_text, size_text
+from weir.analysis.description import told_of, told_of_kind
+from weir.results.node_records import DescribedNodes
+from weir.results.quantities import percent_text
 from weir.results.schema import Environment, Run
 from weir.results.secrets import may_be_secret, without_secrets
 
@@ -27,22 +30,7 @@ LEAST_LOAD = 1.0
 LEAST_BUSY = 0.05
 LEAST_FILL = 0.1
 NOT_SET = "not set"
-NAMES = {
-    "described host": "host",
-    "mpi": "MPI",
-    "mpi io": "MPI-IO",
-    "file system type": "file system",
-    "file system options": "mount options",
-}
-LEFT_OUT = {
-    "file system available",
-    "file system directory",
-    "file system magic",
-    "scheduler job id",
-    "Weir command",
-    "Weir name",
-}
-"""Parameters or measured quantities say them too; a job's id differs between all jobs."""
+ALIKE = "alike"
 
 
 class Quantity(NamedTuple):
@@ -74,10 +62,11 @@ class Difference:
 
 def differences_between(before: Sequence[Run], after: Sequence[Run]) -> list[Difference]:
     """Returns the conditions in which two sets of runs differ, of those that both sets say."""
-    variables = sorted(
-        {name for run in (*before, *after) if run.start for name in run.start.environment}
-    )
-    sides = [[conditions_of(run, variables) for run in side] for side in (before, after)]
+    runs = (*before, *after)
+    variables = sorted({name for run in runs if run.start for name in run.start.environment})
+    described = [run.environment.nodes for run in runs if run.environment is not None]
+    of_nodes = dict.fromkeys(name for nodes in described if nodes for name in _differing(nodes))
+    sides = [[conditions_of(run, variables, of_nodes) for run in side] for side in (before, after)]
     names = dict.fromkeys(name for side in sides for one in side for name in one)
     found = []
     for name in names:
@@ -87,14 +76,26 @@ def differences_between(before: Sequence[Run], after: Sequence[Run]) -> list[Dif
     return found
 
 
-def conditions_of(run: Run, variables: Iterable[str] = ()) -> dict[str, Condition]:
-    """Returns the conditions by name. ``variables`` are said to be not set where the job had none.
+def conditions_of(
+    run: Run, variables: Iterable[str] = (), of_nodes: Iterable[str] = ()
+) -> dict[str, Condition]:
+    """Returns the conditions by name.
 
-    Nothing that may be a secret is among them.
+    ``variables`` are said to be not set where the job had none, and nodes to be alike in what
+    ``of_nodes`` names where none differs in it. Nothing that may be a secret is among them.
     """
     found: dict[str, Condition] = {}
     if run.environment is not None:
         found |= _described(run.environment) | _measured(run.environment)
+        if run.environment.nodes is not None:
+            differing = _differing(run.environment.nodes)
+            found |= {f"{name} of other nodes": differing.get(name, ALIKE) for name in of_nodes}
+    found |= {
+        f"hint {name} for {opened.opened_for}": value
+        for opened in run.opened_hints
+        for name, value in opened.effective.items()
+        if not may_be_secret(name)
+    }
     found |= {f"SHA-256 of {one.name}": one.short_hash for one in run.binaries}
     if run.start is not None:
         known = run.start.environment
@@ -107,33 +108,17 @@ def conditions_of(run: Run, variables: Iterable[str] = ()) -> dict[str, Conditio
 
 
 def _described(environment: Environment) -> dict[str, Condition]:
-    groups = (
-        ("", environment.hardware),
-        ("", environment.system_software),
-        ("file system", environment.file_system),
-        ("Weir", environment.test_application),
-    )
-    told = {
-        NAMES.get(name, name): text
-        for prefix, group in groups
-        for name, text in _flattened(prefix, group)
-        if name not in LEFT_OUT and not may_be_secret(name.replace(" ", "_"))
-    }
-    return {**told, "system": "quiet" if environment.quiet.quiet else "not quiet"}
+    quiet = "quiet" if environment.quiet.quiet else "not quiet"
+    return {**told_of(environment), "system": quiet}
 
 
-def _flattened(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _flattened(f"{name} {key}".replace("_", " ").strip(), inner)
-    elif isinstance(value, bool):
-        yield name, "yes" if value else "no"
-    elif isinstance(value, int) and name.endswith("bytes"):
-        yield name.removesuffix(" bytes"), size_text(value)
-    elif isinstance(value, list):
-        yield name, without_secrets(", ".join(map(str, value)))
-    else:
-        yield name, without_secrets(str(value))
+def _differing(nodes: DescribedNodes) -> dict[str, str]:
+    """Returns what nodes have that differ from that of rank 0, by name, each value once."""
+    found: dict[str, set[str]] = {}
+    for kind in nodes.kinds:
+        for name, text in told_of_kind(kind).items():
+            found.setdefault(name, set()).add(text)
+    return {name: ", ".join(sorted(texts)) for name, texts in found.items()}
 
 
 def _measured(environment: Environment) -> dict[str, Condition]:

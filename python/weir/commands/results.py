@@ -29,13 +29,13 @@ from weir.commands.history import history_command
 from weir.commands.machines import machines_command
 from weir.commands.show import show_comparison, show_list, show_run
 from weir.commands.terminal import natural_width, output_console, warn
+from weir.platform.files import FOLDER as PLATFORMS
 from weir.results import store as stores
 from weir.results.changes import changes_of
 from weir.results.errors import ResultError
 from weir.results.folder import load_run
-from weir.results.index import ALL_FIGURES, Answer, export, query
+from weir.results.index import ALL_FIGURES, LONG_COLUMNS, Answer, export, query
 from weir.results.store import place_at, run_folders_at
-from weir.results.tables import LONG_COLUMNS
 
 DEFAULT_STORE = DEFAULT_ROOT / ".store"
 MOST_LISTED = 20
@@ -85,8 +85,11 @@ def query_command(
 ) -> None:
     """Run SQL over all runs: tables runs, repetitions, phases, series, points, nodes, events.
 
-    parameters has each setting with its origin, campaigns and factors what campaigns varied, and
-    verdicts each judged figure with what was measured and expected.
+    parameters has each setting with its origin, campaigns and factors what campaigns varied,
+    verdicts each judged figure with what was measured and expected, and node_differences what
+    nodes have that differs from rank 0's. probes, probe_samples, platforms, platform_stages and
+    revisions have what is below the same folder and in platforms/, explorations the steps of
+    weir explore.
 
     series has every figure of every workload, by its unit (bytes/s, 1/s, s); rates has those in
     bytes/s, effective the EAAR, anomalies what is unusual about a run, and monitor the samples of
@@ -101,7 +104,7 @@ def query_command(
     """
     if as_json and as_csv:
         raise typer.BadParameter("--json and --csv are both given: give one of them")
-    answer = query(root_of(root), sql, warn)
+    answer = query(root_of(root), sql, warn, beside=[PLATFORMS])
     if as_json:
         _print_json(answer)
     elif as_csv:
@@ -121,7 +124,7 @@ def export_command(
     root: Root = None,
 ) -> None:
     """Write figures of all runs, or the answer of a SELECT, as CSV, JSON or Parquet."""
-    rows = export(root_of(root), sql or ALL_FIGURES, file, warn)
+    rows = export(root_of(root), sql or ALL_FIGURES, file, warn, beside=[PLATFORMS])
     warn(f"{file}: {rows} row{'' if rows == 1 else 's'}")
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from weir.analysis.compare import Comparison
+from weir.analysis.description import node_texts
 from weir.analysis.purpose import purpose_texts
 from weir.bench.display import show_others, show_verdicts
 from weir.bench.tables import plain_table
@@ -28,6 +29,7 @@ from weir.results.quantities import (
     value_text,
 )
 from weir.results.schema import Phase, Rate, Run
+from weir.results.secrets import may_be_secret
 from weir.results.served_by import served_by
 
 
@@ -58,10 +60,8 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
         line(text)
     for text in [_plan_text(run)] if run.imported is None else _imported_texts(run, run.imported):
         line(text)
-    for text in [_given_text(run), _payload_text(run), *_clock_texts(run)]:
+    for text in [_given_text(run), _payload_text(run), *_clock_texts(run), *_system_texts(run)]:
         line(text)
-    if run.environment:
-        line(f"system: {run.environment.quiet.text}")
     if run.monitor:
         line(_monitor_text(run.monitor))
         show_others(console, [run])
@@ -116,6 +116,28 @@ def _clock_texts(run: Run) -> Iterator[str]:
             f"clocks: error at most {seconds_text(run.clocks.error_bound_ns * 1e-9)}, "
             f"{percent_text(run.clocks.error_fraction_of_span, 2)} of the span{doubt}"
         )
+
+
+def _system_texts(run: Run) -> Iterator[str]:
+    if run.environment:
+        yield f"system: {run.environment.quiet.text}"
+    for text in node_texts(run):
+        yield f"nodes: {text}"
+    yield from _hint_texts(run)
+
+
+def _hint_texts(run: Run) -> Iterator[str]:
+    for opened in run.opened_hints:
+        known = [name for name in opened.effective if not may_be_secret(name)]
+        told = ", ".join(f"{name} {opened.effective[name]}" for name in known)
+        yield f"hints for {opened.opened_for}, in effect: {told or 'none'}"
+        unlike = [
+            f"{name} {value} (in effect: {opened.effective.get(name, 'not told')})"
+            for name, value in opened.given.items()
+            if opened.effective.get(name) != value and not may_be_secret(name)
+        ]
+        if unlike:
+            yield f"hints for {opened.opened_for}, given otherwise: {', '.join(unlike)}"
 
 
 def _monitor_text(seen: Monitor) -> str:

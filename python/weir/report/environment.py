@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from weir.analysis.description import node_texts
 from weir.report.chart import table
 from weir.report.keyed import key_value_table
 from weir.report.markup import Markup, element, join
@@ -110,11 +111,13 @@ def _machine(run: Run) -> list[Markup]:
         ("File system", environment.file_system),
         ("Test application", _application(run, environment)),
     ]
-    return [
+    tables = [
         element("div", key_value_table(record, title, titled=True))
         for title, record in groups
         if record
     ]
+    nodes = [element("p", f"Nodes: {text}.") for text in node_texts(run)]
+    return [*tables, *([element("div", *nodes)] if nodes else [])]
 
 
 def _application(run: Run, environment: Environment) -> dict[str, Any]:

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weir.results import path_tables, tables
 from weir.results.campaign import Campaign, made_for
 from weir.results.changes import changes_of
+from weir.results.columns import Row
 from weir.results.errors import ResultError
 from weir.results.events import (
     COLUMN_TYPES,
@@ -28,9 +30,10 @@ from weir.results.events import (
 )
 from weir.results.folder import load_run
 from weir.results.monitor_records import SAMPLE_COLUMNS
+from weir.results.path_tables import path_files, rows_of_file
 from weir.results.placements import PLACEMENT_COLUMNS
 from weir.results.store import place_at, run_folders_at
-from weir.results.tables import TABLES, VIEWS, Row, rows_of, rows_of_campaign
+from weir.results.tables import VIEWS, rows_of, rows_of_campaign
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,6 +52,10 @@ FILE_VIEWS = {
     "files": (PLACEMENTS_FILE, PLACEMENT_COLUMNS),
 }
 """The views over Parquet files of runs: the file's name, and its columns with their types."""
+TABLES = {**tables.TABLES, **path_tables.TABLES}
+"""The types of the columns of each table."""
+LONG_COLUMNS = tables.LONG_COLUMNS | path_tables.LONG_COLUMNS
+"""Columns whose cells contain pages of text."""
 ALL_FIGURES = "SELECT * FROM runs JOIN series USING (run_id) ORDER BY started_utc, run_id, name"
 
 
@@ -61,11 +68,12 @@ class Answer:
 
 
 def open_index(
-    root: Path, warn: Callable[[str], None], *, whole: bool
+    root: Path, warn: Callable[[str], None], *, whole: bool, beside: Sequence[Path] = ()
 ) -> duckdb.DuckDBPyConnection:
     """Returns a connection to the database: ``TABLES``, ``VIEWS``, and the views over files.
 
     These are ``events``, ``monitor`` and ``files``, whose Parquet files only their queries read.
+    Probes and platforms are also taken from the folders ``beside``.
 
     A folder with an invalid ``run.json`` is left out. Of several folders with one id, the first is
     taken that was not changed. ``warn`` is called with one line for each folder that is left out,
@@ -77,8 +85,16 @@ def open_index(
     campaigns: dict[Path, Campaign] = {}
     taken = _taken_runs(root, warn, campaigns, whole=whole)
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
-    for path, campaign in campaigns.items():
-        rows["campaigns"] += rows_of_campaign(place_at(root, path), campaign)
+    for folder, campaign in campaigns.items():
+        rows["campaigns"] += rows_of_campaign(place_at(root, folder), campaign)
+    for path in path_files(root, beside):
+        try:
+            of_file = rows_of_file(root, path)
+        except ResultError as error:
+            warn(f"left out: {error}")
+            continue
+        for table, added in of_file.items():
+            rows[table].extend(added)
     files: dict[str, list[tuple[str, str]]] = {file: [] for file, _ in FILE_VIEWS.values()}
     for run_id, (folder, _, of_run) in taken.items():
         for table, added in of_run.items():
@@ -136,11 +152,13 @@ def _taken_runs(
     return taken
 
 
-def query(root: Path, sql: str, warn: Callable[[str], None]) -> Answer:
+def query(
+    root: Path, sql: str, warn: Callable[[str], None], *, beside: Sequence[Path] = ()
+) -> Answer:
     """Run one SQL statement over the runs below ``root``."""
     import duckdb  # noqa: PLC0415
 
-    with open_index(root, warn, whole=_reads_files(sql)) as connection:
+    with open_index(root, warn, whole=_reads_files(sql), beside=beside) as connection:
         try:
             connection.execute(sql)
             described = connection.description or []
@@ -149,7 +167,14 @@ def query(root: Path, sql: str, warn: Callable[[str], None]) -> Answer:
             raise ResultError(f"the query failed: {_first_lines(error)}") from None
 
 
-def export(root: Path, sql: str, file: Path, warn: Callable[[str], None]) -> int:
+def export(
+    root: Path,
+    sql: str,
+    file: Path,
+    warn: Callable[[str], None],
+    *,
+    beside: Sequence[Path] = (),
+) -> int:
     """Writes the answer of a SELECT to a file in the format that its name ends in.
 
     The file appears as a whole. Returns the number of its rows.
@@ -161,7 +186,7 @@ def export(root: Path, sql: str, file: Path, warn: Callable[[str], None]) -> int
         raise ResultError(f"{file} must end in one of {', '.join(EXPORTS)}")
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")
     target = str(unfinished).replace("'", "''")
-    with open_index(root, warn, whole=_reads_files(sql)) as connection:
+    with open_index(root, warn, whole=_reads_files(sql), beside=beside) as connection:
         try:
             selected = sql.strip().rstrip(";")
             connection.execute(f"COPY ({selected}) TO '{target}' ({options})")

@@ -19,6 +19,7 @@ from weir.results.expectations import Direction, Expectation, Metric, Verdict
 from weir.results.imported_records import Imported
 from weir.results.message_records import Messages
 from weir.results.monitor_records import Monitor
+from weir.results.node_records import DescribedNodes
 from weir.results.opening_records import Flag, OpeningPhase, OpeningStep
 from weir.results.output_records import Outputs
 from weir.results.purpose import Purpose
@@ -409,13 +410,28 @@ class Quiet(Record):
 
 
 class Environment(Record):
-    """Provenance, Uselton section 4."""
+    """Provenance, Uselton section 4. What differs between nodes is that of rank 0's."""
 
     hardware: dict[str, Any]
     system_software: dict[str, Any]
     file_system: dict[str, Any]
+    nodes: DescribedNodes | None = Field(
+        default=None, description="null in results of earlier versions"
+    )
     test_application: dict[str, Any]
     quiet: Quiet
+
+
+class OpenedHints(Record):
+    """The hints of MPI-IO with which rank 0 opened its first file for writing, or for reading."""
+
+    opened_for: Literal["writing", "reading"]
+    given: dict[str, str] = Field(description="hints of --hints and of settings such as striping")
+    effective: dict[str, str] = Field(
+        description=(
+            "hints in effect, as MPI_File_get_info tells, or ncmpi_inq_file_info with PnetCDF's own"
+        )
+    )
 
 
 class Start(Record):
@@ -511,6 +527,13 @@ class Run(Record):
     )
     clocks: Clocks | None
     environment: Environment | None
+    opened_hints: list[OpenedHints] = Field(
+        default_factory=list,
+        description=(
+            "empty if no file was opened by MPI-IO, with staging or an engine of Weir's library, "
+            "and in results of earlier versions"
+        ),
+    )
     monitor: Monitor | None = Field(
         default=None, description="null if no monitor ran beside the job"
     )

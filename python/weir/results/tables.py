@@ -8,22 +8,25 @@ files (see ``weir.results.events``) with the column ``run_id`` in front.
 by direction (function ``all``) and by function, rates of operations by action, times of steps.
 ``points`` has their values by repetition. ``factors`` has the levels with which a campaign made a
 run, and its column ``campaign`` is the folder of the campaign, as in ``campaigns``.
+``conditions`` has the values of ``environment`` by name, ``hints`` those that were given to MPI-IO
+beside those in effect, and ``node_differences`` each part of their description, such as
+``hardware.memory.bytes``, in which nodes of a run differ from rank 0's.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from functools import reduce
+from collections.abc import Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from weir.results.campaign import Campaign, MadeFor
+from weir.results.columns import Columns, Row
 from weir.results.figures import figures_of, parts_of, values_of
+from weir.results.node_differences import leaves, node_differences
 from weir.results.schema import Run
+from weir.results.secrets import may_be_secret, without_secrets
 from weir.results.served_by import served_by
-
-Row = tuple[Any, ...]
 
 _COLUMNS: dict[str, str] = {
     "runs": """
@@ -37,6 +40,8 @@ _COLUMNS: dict[str, str] = {
         payload_verified BOOLEAN run.verification.performed,
         payload_errors INTEGER errors, clocks_flagged BOOLEAN run.clocks.flagged,
         quiet BOOLEAN run.environment.quiet.quiet,
+        described_nodes BIGINT run.environment.nodes.described,
+        unlike_nodes BIGINT run.environment.nodes.unlike,
         goal VARCHAR run.purpose.goal, motivation VARCHAR run.purpose.motivation,
         expects VARCHAR run.purpose.expects, note VARCHAR run.purpose.note,
         follows JSON follows, parameters JSON parameters, command VARCHAR command,
@@ -143,13 +148,23 @@ _COLUMNS: dict[str, str] = {
         bytes_per_second DOUBLE phase.rate_bytes_per_second, operations BIGINT phase.operations,
         busy_seconds_max DOUBLE phase.busy_seconds_max, per_second DOUBLE phase.median_per_second
     """,
+    "conditions": """
+        run_id VARCHAR run.id, name VARCHAR name, value VARCHAR value
+    """,
+    "hints": """
+        run_id VARCHAR run.id, opened_for VARCHAR opened.opened_for, name VARCHAR name,
+        given VARCHAR given, effective VARCHAR effective
+    """,
+    "node_differences": """
+        run_id VARCHAR run.id, kind INTEGER difference.kind, nodes BIGINT difference.nodes,
+        hosts VARCHAR difference.hosts, name VARCHAR name, value VARCHAR value,
+        first_value VARCHAR first_value
+    """,
 }
 """Each column with its type in SQL and its place in what ``rows_of`` finds."""
 
-_SPECIFIED = {
-    table: [tuple(one.split()) for one in columns.split(",")] for table, columns in _COLUMNS.items()
-}
-TABLES = {table: {name: kind for name, kind, _ in columns} for table, columns in _SPECIFIED.items()}
+_TABLES = {table: Columns(columns) for table, columns in _COLUMNS.items()}
+TABLES = {table: columns.types for table, columns in _TABLES.items()}
 VIEWS = {
     "verdicts": """
         SELECT run_id, name, function, direction, metric, unit, verdict, ratio,
@@ -179,13 +194,13 @@ LONG_COLUMNS = frozenset({"parameters", "command", "environment"})
 
 def rows_of_campaign(folder: str, campaign: Campaign) -> list[Row]:
     """Returns the rows of the table ``campaigns`` for one campaign."""
-    one = SimpleNamespace(
-        folder=folder,
-        campaign=campaign,
-        planned=len(campaign.runs),
-        given=json.dumps(campaign.given),
-    )
-    return [tuple(_at(one, place) for _, _, place in _SPECIFIED["campaigns"])]
+    one = {
+        "folder": folder,
+        "campaign": campaign,
+        "planned": len(campaign.runs),
+        "given": json.dumps(campaign.given),
+    }
+    return [_TABLES["campaigns"].row_of(one)]
 
 
 def rows_of(
@@ -244,12 +259,35 @@ def rows_of(
             {"host": host, "ranks": ranks.get(host), "phase": phase}
             for host, phase in (*parts, *actions)
         ],
+        "conditions": [
+            {"name": ".".join(path), "value": _shown(value)}
+            for path, value in _environment_of(run)
+            if not may_be_secret("_".join(path))
+        ],
+        "hints": [
+            {
+                "opened": one,
+                "name": name,
+                "given": one.given.get(name),
+                "effective": one.effective.get(name),
+            }
+            for one in run.opened_hints
+            for name in sorted({*one.given, *one.effective})
+            if not may_be_secret(name)
+        ],
+        "node_differences": [
+            {
+                "difference": one,
+                "name": ".".join(one.path),
+                "value": _shown(one.value),
+                "first_value": _shown(one.first_value),
+            }
+            for one in node_differences(run)
+            if not may_be_secret("_".join(one.path))
+        ],
     }
     return {
-        table: [
-            tuple(_at(SimpleNamespace(run=run, **one), place) for _, _, place in _SPECIFIED[table])
-            for one in rows
-        ]
+        table: [_TABLES[table].row_of({"run": run, **one}) for one in rows]
         for table, rows in found.items()
     }
 
@@ -270,9 +308,15 @@ def _about(run: Run) -> dict[str, Any]:
 
 def _text_of(value: object) -> str:
     """Returns a value as a parameter in JSON is read by SQL, such as ``true``."""
-    return json.dumps(value) if isinstance(value, bool) else str(value)
+    return json.dumps(value) if isinstance(value, bool | list | dict) else str(value)
 
 
-def _at(found: object, place: str) -> Any:
-    """Returns what is at a place such as ``phase.io_seconds.max``; None where that is not."""
-    return reduce(lambda value, name: getattr(value, name, None), place.split("."), found)
+def _environment_of(run: Run) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields what the environment says of the node of rank 0, and whether the system was quiet."""
+    if run.environment is not None:
+        yield from leaves(run.environment.model_dump(exclude={"nodes"}))
+
+
+def _shown(value: object) -> str | None:
+    """Returns a part of a node's description as text, without values that may be secrets."""
+    return None if value is None else without_secrets(_text_of(value))

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <optional>
 #include <string>
@@ -143,7 +144,8 @@ struct Background {
 
 class MpiioEngine final : public storage::Engine {
  public:
-  explicit MpiioEngine(MPI_Comm communicator) : communicator_(communicator) {}
+  MpiioEngine(MPI_Comm communicator, std::function<void(MPI_File, bool)> opened)
+      : communicator_(communicator), opened_(std::move(opened)) {}
   MpiioEngine(const MpiioEngine&) = delete;
   MpiioEngine& operator=(const MpiioEngine&) = delete;
   ~MpiioEngine() override {
@@ -184,6 +186,7 @@ class MpiioEngine final : public storage::Engine {
     const int code = MPI_File_open(communicator_, path.c_str(), mode, MPI_INFO_NULL, &handle);
     if (code != MPI_SUCCESS) return ranks::mpi_failure("MPI_File_open", path, -1, code);
     MPI_File_set_errhandler(handle, MPI_ERRORS_RETURN);
+    if (opened_) opened_(handle, opening.write);
     return std::unique_ptr<EngineFile>(std::make_unique<MpiFile>(path, handle, std::move(changed)));
   }
 
@@ -353,13 +356,15 @@ class MpiioEngine final : public storage::Engine {
   }
 
   MPI_Comm communicator_;
+  std::function<void(MPI_File, bool)> opened_;
   std::vector<std::unique_ptr<Background>> background_;
 };
 
 }  // namespace
 
-std::unique_ptr<storage::Engine> make_mpiio_engine(MPI_Comm communicator) {
-  return std::make_unique<MpiioEngine>(communicator);
+std::unique_ptr<storage::Engine> make_mpiio_engine(MPI_Comm communicator,
+                                                   std::function<void(MPI_File, bool)> opened) {
+  return std::make_unique<MpiioEngine>(communicator, std::move(opened));
 }
 
 }  // namespace weir::aggregation

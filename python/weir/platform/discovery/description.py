@@ -15,8 +15,8 @@ from weir.platform.discovery.choice import (
 )
 from weir.platform.discovery.findings import Finding, Link
 from weir.platform.discovery.hardware import Hardware
-from weir.platform.discovery.hosts import fold_hosts
 from weir.platform.discovery.recording import Recording
+from weir.results.host_list import fold_hosts
 from weir.results.platform import Edge, Platform
 from weir.results.record import Quantity
 

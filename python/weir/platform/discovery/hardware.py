@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weir.platform.discovery.findings import Certainty
-from weir.platform.discovery.hosts import HostListError, expand_hosts
 from weir.platform.discovery.recording import LSTOPO, SYSTEM, Node
 from weir.platform.discovery.system_files import read_values
 from weir.platform.discovery.texts import DiscoveryError, Text, excerpt
+from weir.results.host_list import HostListError, expand_hosts
 
 MOST_OBJECTS = 1 << 18
 DEEPEST_OBJECT = 64

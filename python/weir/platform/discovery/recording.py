@@ -26,9 +26,9 @@ from functools import cached_property
 from pathlib import Path
 
 from weir.platform.discovery.findings import Place, short_name
-from weir.platform.discovery.hosts import MOST_HOSTS, HostListError, expand_hosts
 from weir.platform.discovery.system_files import read_values
 from weir.platform.discovery.texts import DiscoveryError, Text, excerpt, read_text
+from weir.results.host_list import MOST_HOSTS, HostListError, expand_hosts
 
 NODES_FOLDER = "nodes"
 NODES_LIST = "nodes.txt"

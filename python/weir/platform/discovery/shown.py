@@ -14,8 +14,8 @@ from weir.platform.discovery.choice import Choice, group_numbers, io_groups_text
 from weir.platform.discovery.description import Overridden
 from weir.platform.discovery.findings import Finding
 from weir.platform.discovery.hardware import Hardware
-from weir.platform.discovery.hosts import fold_hosts
 from weir.platform.discovery.recording import Recording
+from weir.results.host_list import fold_hosts
 from weir.results.quantities import rate_text, size_text
 
 SHOWN_GROUPS = 16

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from weir.platform.discovery.findings import Certainty, Finding, Missing, Place, short_name
-from weir.platform.discovery.hosts import HostListError, expand_hosts
 from weir.platform.discovery.recording import SCONTROL, TOPOLOGY_CONF, Recording
 from weir.platform.discovery.texts import DiscoveryError, Text, excerpt
+from weir.results.host_list import HostListError, expand_hosts
 
 ADDRESS, PATTERN = "SLURM_TOPOLOGY_ADDR", "SLURM_TOPOLOGY_ADDR_PATTERN"
 BESIDE_SWITCHES = {"aggregatedblock", "blocksizes", "blocksize"}
