@@ -40,6 +40,11 @@ LEAST_STALLED = 0.25
 MOST_WINDOWS = 64
 MOST_REPETITIONS = 8
 """Periods are sought in so many repetitions."""
+LONGEST_SLICE = 0.024
+"""Seconds for which Linux lets a process that is ready wait for another one: its default latency of
+6 ms, four times that on many processors. Such a wait happens on every machine."""
+LEAST_SECONDS = LONGEST_SLICE / 0.05
+"""In less time of a rank, one such wait is as long as the 5 % that a label has to cost."""
 LEAST_KNOWN = 0.75
 """Share of the windows in which ranks are active, if changes over time are sought."""
 SAME_SIZE = 0.01
@@ -74,7 +79,7 @@ def find_anomalies(
     ``tests`` is the number of sets of transfers that are examined: each may then be mistaken so
     much less often.
     """
-    if len(transfers) < 2:
+    if len(transfers) < 2 or seconds_of_a_rank(transfers) < LEAST_SECONDS:
         return []
     steady = without_stalls(transfers)
     found = _of_units(transfers, steady, levels, file_bytes, tests)
@@ -82,6 +87,11 @@ def find_anomalies(
     found += _of_modes(transfers, levels, offsets, tests)
     found += _of_times(steady, levels, tests)
     return found
+
+
+def seconds_of_a_rank(transfers: Transfers) -> float:
+    """Returns the time that a rank spends in the transfers of all repetitions, as a mean."""
+    return float(np.sum(transfers.seconds)) / len(np.unique(transfers.rank))
 
 
 def _of_stalls(transfers: Transfers) -> list[Finding]:
@@ -180,10 +190,22 @@ def _attributes(
         *(named[name] for name in COARSER_THAN_TIME if name in named),
         Attribute("repetition", transfers.repetition, repetitions),
         Attribute("time", places_in_repetition(transfers)),
+        Attribute(modes.BUSY, busy_ranks(transfers)),
         Attribute(modes.ORDER, order),
         *([Attribute("offset", offsets)] if offsets is not None else []),
         *([named["rank"]] if "rank" in named else []),
     ]
+
+
+def busy_ranks(transfers: Transfers) -> NDArray[np.int64]:
+    """Returns how many ranks have a transfer under way during each, a mean over it, rounded."""
+    times = np.concatenate([transfers.start, transfers.end])
+    order = np.argsort(times, kind="stable")
+    times = times[order]
+    more = np.where(order < len(transfers), 1, -1)
+    spent = np.concatenate([[0.0], np.cumsum(np.cumsum(more)[:-1] * np.diff(times))])
+    during = np.interp(transfers.end, times, spent) - np.interp(transfers.start, times, spent)
+    return np.asarray(np.rint(during / np.maximum(transfers.seconds, 1e-30)), dtype=np.int64)
 
 
 def _of_times(transfers: Transfers, levels: Sequence[Level], tests: int) -> list[Finding]:

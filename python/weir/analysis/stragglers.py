@@ -5,6 +5,12 @@ than the noise of its transfers explains, and longer than the others at all. It 
 level that explains the times of the transfers best, the coarsest of those that explain them alike:
 a host whose ranks are all slow, rather than its ranks. What it costs is the time that the run would
 take if the unit were as fast as the others.
+
+The noise is that of single transfers and that of whole repetitions: a rank that shares a processor
+or waits in a queue is slow through one repetition and fast in the next. The second is known from
+few values. Both variances are therefore joined, by degrees of freedom, and Student's t is used, as
+in G. K. Smyth ("Linear models and empirical Bayes methods", Statistical Applications in Genetics
+and Molecular Biology 3, 2004). With one repetition only its transfers can be asked.
 """
 
 from __future__ import annotations
@@ -12,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -20,6 +25,7 @@ from numpy.typing import NDArray
 
 from weir.analysis.allocation import Allocation, plateau_rate, uneven_allocation
 from weir.analysis.series_noise import variance_of_sums
+from weir.analysis.student import MANY, quantile_above
 from weir.results.quantities import percent_text
 
 Floats = NDArray[np.float64]
@@ -35,6 +41,12 @@ STEADY = 0.95
 """Transfers of a rank that take longer than this share of its transfers are shortened."""
 LEAST_SHORTENED = 5
 """If a rank has fewer transfers, none of them is shortened."""
+TRANSFERS_COUNT = 4
+"""The error by the spread of transfers counts as if known from so many values, so that the true one
+may well be half or twice as large (95 %: 0.6 to 2.9 times)."""
+USUAL_STALLS = 0.1
+"""Nothing is shortened if ranks spend more than this share of their time in what would be cut off,
+in the middle of all ranks and repetitions: long transfers are then how the storage serves."""
 SLICES = 8
 MOSTLY = 0.85
 """A unit that is slow in at least this share of the time is slow by itself."""
@@ -99,7 +111,8 @@ def without_stalls(transfers: Transfers) -> Transfers:
 
     A process that loses its processor once, for thousands of times the length of a transfer, would
     seem to be a slow rank. What a rank does after a stall begins so much earlier, unless ranks wait
-    for each other.
+    for each other. Where transfers are served in batches, so that one of many waits for all others,
+    the long ones are the work itself, and all are returned as they are.
     """
     seconds = transfers.seconds
     series, of = np.unique(transfers.series, return_inverse=True)
@@ -112,6 +125,9 @@ def without_stalls(transfers: Transfers) -> Transfers:
     )
     most = seconds[order][firsts + kept]
     shortened = np.minimum(seconds, most[of])
+    cut_off = np.bincount(of, seconds - shortened) / np.maximum(np.bincount(of, seconds), 1e-30)
+    if float(np.median(cut_off)) > USUAL_STALLS:
+        return transfers
     saved = np.cumsum(seconds - shortened)
     before = saved - (seconds - shortened)
     shift = np.zeros(len(seconds)) if transfers.step.any() else before - before[firsts][of]
@@ -267,22 +283,63 @@ def _slow_units(transfers: Transfers, level: Level, significant: float) -> _Slow
     if number < 2 or len(transfers) < 2 * number:
         return None
     per_byte = np.where(used, seconds / np.maximum(moved, 1e-30), 0.0)
-    rough = float(np.median(np.sort(per_byte[used])[: (number + 1) // 2]))
-    others = used & (per_byte < STRAGGLER_FACTOR * rough)
-    usual, usual_time = float(np.median(per_byte[others])), float(np.median(seconds[others]))
-    errors = relative_errors(transfers, level)
-    beyond = NormalDist().inv_cdf(1 - significant / number)
-    slow = (
-        used
-        & (per_byte >= STRAGGLER_FACTOR * usual)
-        & (seconds >= math.sqrt(STRAGGLER_FACTOR) * usual_time)
-        & (np.log(np.maximum(per_byte, 1e-30) / usual) > beyond * errors)
-    )
+    errors, freedom = _errors(transfers, level, used)
+    beyond = quantile_above(significant / number, freedom)
+    fastest = np.sort(per_byte[used])[: (number + 1) // 2]
+    slow = used & (per_byte >= STRAGGLER_FACTOR * float(np.median(fastest)))
+    # The first guess of what is usual is too low if a unit is fast rather than others slow.
+    while slow.any() and 2 * int(slow.sum()) <= number:
+        others = used & ~slow
+        usual, usual_time = float(np.median(per_byte[others])), float(np.median(seconds[others]))
+        counted = int(others.sum())
+        of_both = errors * math.sqrt(1 + (1 if counted < 3 else math.pi / 2) / counted)
+        still = (
+            slow
+            & (per_byte >= STRAGGLER_FACTOR * usual)
+            & (seconds >= math.sqrt(STRAGGLER_FACTOR) * usual_time)
+            & (np.log(np.maximum(per_byte, 1e-30) / usual) > beyond * of_both)
+        )
+        if still.sum() == slow.sum():
+            break
+        slow = still
     if not slow.any() or 2 * int(slow.sum()) > number:
         return None
     factor = float(np.median(per_byte[slow])) / usual
     uses = slow[level.of]
     return _Slow(level, np.flatnonzero(slow), factor, uses, _explained(transfers, uses))
+
+
+def _errors(transfers: Transfers, level: Level, used: NDArray[np.bool_]) -> tuple[Floats, int]:
+    """Returns the relative error of each unit's time per byte, and its degrees of freedom."""
+    errors = relative_errors(transfers, level)
+    repetitions = np.unique(transfers.repetition)
+    if len(repetitions) < 2:
+        return errors, MANY + 1
+    logs = []
+    for one in repetitions:
+        own = transfers.repetition == one
+        seconds, moved = unit_times(_some(transfers, own), replace(level, of=level.of[own]))
+        if not (moved[used] > 0).all() or not (seconds[used] > 0).all():
+            return errors, MANY + 1
+        logs.append(np.log(seconds[used] / moved[used]))
+    table = np.array(logs)
+    apart = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+    freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
+    of_repetitions = math.sqrt(float(np.sum(apart**2)) / freedom / len(repetitions))
+    known = TRANSFERS_COUNT + freedom
+    both = TRANSFERS_COUNT * errors**2 + freedom * of_repetitions**2
+    return np.sqrt(both / known), known
+
+
+def _some(transfers: Transfers, chosen: NDArray[np.bool_]) -> Transfers:
+    return Transfers(
+        transfers.start[chosen],
+        transfers.end[chosen],
+        transfers.bytes[chosen],
+        transfers.rank[chosen],
+        transfers.step[chosen],
+        transfers.repetition[chosen],
+    )
 
 
 def _explained(transfers: Transfers, uses: NDArray[np.bool_]) -> float:

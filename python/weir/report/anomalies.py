@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weir.analysis.anomalies import Finding, find_anomalies
+from weir.analysis.anomalies import LEAST_SECONDS, Finding, find_anomalies
+from weir.analysis.batches import first_of_batches, joined
 from weir.analysis.stragglers import Level, Transfers
 from weir.results.events import OPERATION_NAMES
 from weir.results.monitor_records import named
 from weir.results.placements import Placement, Used, read_placements, used_by
-from weir.results.quantities import phase_name
+from weir.results.quantities import phase_name, seconds_text
 from weir.results.schema import Anomaly, Phase, Run
 
 if TYPE_CHECKING:
@@ -76,7 +77,33 @@ def transfers_of_phase(
     transfers, offsets = _with_syncs(columns)
     own = _is_own_data(run, phase)
     used = _used(read_placements(store.folder) if own else [], columns, transfers)
-    return Seen(transfers, offsets, used, _levels(run, transfers, used, own_files=own))
+    seen = Seen(transfers, offsets, used, _levels(run, transfers, used, own_files=own))
+    return _in_batches(seen, _read_ahead(run, phase))
+
+
+def _read_ahead(run: Run, phase: Phase) -> int:
+    """Returns how many bytes the kernel reads ahead at a time; 0 where it does not, or unknown."""
+    if phase.direction != "read" or run.environment is None:
+        return 0
+    direct = run.parameters.get("direct")
+    if direct is not None and direct.value:
+        return 0
+    if run.environment.file_system.get("reach") != "local":
+        return 0
+    device = run.environment.hardware.get("block_device")
+    found = device.get("read_ahead_bytes") if isinstance(device, dict) else None
+    return found if isinstance(found, int) else 0
+
+
+def _in_batches(seen: Seen, window: int) -> Seen:
+    firsts = first_of_batches(seen.transfers, window)
+    if len(firsts) == len(seen.transfers):
+        return seen
+    used = seen.used
+    if used is not None:
+        used = used._replace(file_of=used.file_of[firsts], target_of=used.target_of[firsts])
+    levels = [replace(level, of=level.of[firsts]) for level in seen.levels]
+    return Seen(joined(seen.transfers, firsts), seen.offsets[firsts], used, levels)
 
 
 def _is_own_data(run: Run, phase: Phase) -> bool:
@@ -223,8 +250,35 @@ def _levels(
 
 
 def sentences(run: Run) -> list[str]:
-    """Returns a line for each anomaly, with what was weighed."""
-    return [
+    """Returns a line for each anomaly, with what was weighed, and one for what was not examined."""
+    if run.anomalies is None:
+        return []
+    said = [
         f"{phase_name(one.function, one.direction)}: {'; '.join([one.text, *one.reasons])}"
-        for one in run.anomalies or []
+        for one in run.anomalies
     ]
+    seconds = seconds_of_phases(run)
+    short = [key for key, one in seconds.items() if is_short(one)]
+    if not said and len(short) < len(seconds):
+        said.append("nothing was found in the events")
+    if short:
+        listed = ", ".join(f"{phase_name(*key)} {seconds_text(seconds[key])}" for key in short)
+        said.append(
+            f"not asked where a rank moves bytes for less than {seconds_text(LEAST_SECONDS)} in "
+            f"all, since a busy processor alone could cost 5 % of that ({listed})"
+        )
+    return said
+
+
+def seconds_of_phases(run: Run) -> dict[tuple[str, str], float]:
+    """Returns how long a rank moved bytes in each phase, in the measured repetitions together."""
+    seconds: dict[tuple[str, str], float] = {}
+    for repetition in run.repetitions:
+        for phase in () if repetition.warmup else repetition.phases:
+            key = (str(phase.function), str(phase.direction))
+            seconds[key] = seconds.get(key, 0.0) + phase.io_seconds.mean
+    return seconds
+
+
+def is_short(seconds: float) -> bool:
+    return seconds < LEAST_SECONDS
