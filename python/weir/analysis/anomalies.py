@@ -16,6 +16,7 @@ from weir.analysis import modes, stragglers, trends
 from weir.analysis.modes import Attribute, find_modes, what_separates
 from weir.analysis.stragglers import (
     Level,
+    Straggler,
     Transfers,
     at_even_load,
     deviations_of,
@@ -49,21 +50,20 @@ LEAST_KNOWN = 0.75
 """Share of the windows in which ranks are active, if changes over time are sought."""
 SAME_SIZE = 0.01
 """Rates are compared among transfers whose sizes differ by at most this share."""
-COARSER_THAN_TIME = ("server", "target", "host", "file")
+COARSER_THAN_TIME = ("server", "target", "host", stragglers.LINK, "file")
 
 
 @dataclass(frozen=True)
 class Finding:
     """One label with its sentence; ``reasons`` are further sentences: causes and alternatives.
 
-    ``level`` and ``units`` are what is slow, if anything is.
+    ``straggler`` is what is slow, if anything is.
     """
 
     kind: str
     text: str
     reasons: tuple[str, ...] = ()
-    level: str = ""
-    units: tuple[str, ...] = ()
+    straggler: Straggler | None = None
 
 
 def find_anomalies(
@@ -133,8 +133,7 @@ def _of_units(
                 f"slow {straggler.level}",
                 straggler.text,
                 straggler.alternatives,
-                straggler.level,
-                straggler.units,
+                straggler,
             )
         )
     return found
@@ -269,7 +268,7 @@ def longest_tail(
     best: tuple[Level, trends.Tail] | None = None
     for level in levels:
         number = len(level.names)
-        if len(transfers) < 2 * number:
+        if len(transfers) < 2 * number or level.name == stragglers.LINK:
             continue
         deviations, counts = deviations_of(transfers, level)
         one = find_tail(

@@ -47,6 +47,8 @@ may well be half or twice as large (95 %: 0.6 to 2.9 times)."""
 USUAL_STALLS = 0.1
 """Nothing is shortened if ranks spend more than this share of their time in what would be cut off,
 in the middle of all ranks and repetitions: long transfers are then how the storage serves."""
+LINK = "link"
+"""Name of the level whose units are pairs of a host and a server or target."""
 SLICES = 8
 MOSTLY = 0.85
 """A unit that is slow in at least this share of the time is slow by itself."""
@@ -68,7 +70,7 @@ def far_above_the_others(seconds_per_byte: Mapping[str, float]) -> tuple[str, fl
 class Level:
     """The units of one kind, such as targets, and which of them each transfer uses.
 
-    ``of_ranks`` is true for hosts and ranks: their ranks work side by side, each at its own rate.
+    ``of_ranks`` is true for hosts, links and ranks: ranks work side by side, each at its own rate.
     The other units serve several ranks at once; their time is that in which they have any work.
     """
 
@@ -148,15 +150,17 @@ class Straggler:
     alternatives: tuple[str, ...]
 
     @property
+    def shown(self) -> str:
+        more = f" and {len(self.units) - 3} more" if len(self.units) > 3 else ""
+        return ", ".join(self.units[:3]) + more
+
+    @property
     def text(self) -> str:
-        shown = ", ".join(self.units[:3])
-        if len(self.units) > 3:
-            shown += f" and {len(self.units) - 3} more"
         plural = "s" if len(self.units) > 1 else ""
         took = "take" if plural else "takes"
         return (
-            f"{self.faster:.2f} times faster without {self.level}{plural} {shown}, which {took} "
-            f"{self.factor:.1f} times as long as the others"
+            f"{self.faster:.2f} times faster without {self.level}{plural} {self.shown}, which "
+            f"{took} {self.factor:.1f} times as long as the others"
         )
 
 
@@ -182,6 +186,8 @@ def find_straggler(
         return None
     most = max(one.explained for one in slow)
     found = next(one for one in slow if one.explained >= ABOUT_AS_GOOD * most)
+    if found.level.name == LINK:
+        found = _as_ends(levels, found)
     faster = _without(transfers, found)
     if faster < LEAST_COST:
         return None
@@ -198,6 +204,22 @@ def find_straggler(
     return replace(straggler, alternatives=tuple(told))
 
 
+def _as_ends(levels: Sequence[Level], links: _Slow) -> _Slow:
+    """Returns the hosts, servers or targets whose links these are, if they are all of them.
+
+    A server that all ranks use at any time is busy as long as the others, however slow it is.
+    """
+    for level in levels:
+        number = np.bincount(level.of, minlength=len(level.names))
+        slow = np.bincount(level.of, weights=links.uses, minlength=len(level.names)) == number
+        slow &= number > 0
+        if level.name in ("server", "target", "host") and np.array_equal(
+            slow[level.of], links.uses
+        ):
+            return replace(links, level=level, codes=np.flatnonzero(slow))
+    return links
+
+
 def find_allocation(
     transfers: Transfers, levels: Sequence[Level], file_bytes: float | None = None
 ) -> Allocation | None:
@@ -205,7 +227,7 @@ def find_allocation(
     found: list[Allocation] = []
     for level in levels:
         _, moved = unit_times(transfers, level)
-        if len(moved) < 2:
+        if len(moved) < 2 or level.name == LINK:
             continue
         seconds, plateau = _span_and_plateau(transfers, level)
         one = uneven_allocation(level.name, seconds, moved, plateau, file_bytes)
@@ -450,6 +472,10 @@ def _alternatives(
         told.append("its targets are slow together: the server, its link or its controller")
     elif name == "target" and any(level.name == "server" for level in levels):
         told.append("the server is not the cause: its other targets are as fast as the others")
+    elif name == LINK:
+        told.append(
+            "neither end is the cause: the host is as fast with others, and so are others with it"
+        )
     if share < MOSTLY:
         told.append(f"it is slow only {when or 'at times'}: other load is likelier than a defect")
     else:

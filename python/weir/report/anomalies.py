@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from weir.analysis.anomalies import LEAST_SECONDS, Finding, find_anomalies
 from weir.analysis.batches import first_of_batches, joined
-from weir.analysis.stragglers import Level, Transfers
+from weir.analysis.slow_links import KIND
+from weir.analysis.stragglers import LINK, Level, Transfers
 from weir.results.events import OPERATION_NAMES
 from weir.results.monitor_records import named
 from weir.results.placements import Placement, Used, read_placements, used_by
@@ -43,7 +44,7 @@ def examine(folder: Path, run: Run) -> list[Anomaly] | None:
     for phase in phases.values():
         seen = transfers_of_phase(run, phase, store, indices)
         if seen is not None:
-            found += _examine_phase(run, phase, seen, len(phases))
+            found += _examine_phase(run, phase, seen, len(phases), folder)
     return found
 
 
@@ -117,18 +118,29 @@ def _is_own_data(run: Run, phase: Phase) -> bool:
     return own_writes or not shifted
 
 
-def _examine_phase(run: Run, phase: Phase, seen: Seen, phases: int) -> list[Anomaly]:
-    found = find_anomalies(seen.transfers, seen.levels, seen.offsets, tests=phases)
-    return [
-        Anomaly(
-            function=phase.function,
-            direction=phase.direction,
-            kind=one.kind,
-            text=one.text,
-            reasons=[*one.reasons, *_way(one, run, seen.transfers, seen.used, seen.levels)],
+def _examine_phase(run: Run, phase: Phase, seen: Seen, phases: int, folder: Path) -> list[Anomaly]:
+    from weir.report.slow_links import weigh  # noqa: PLC0415 (DuckDB takes long to import)
+
+    found = []
+    for one in find_anomalies(seen.transfers, seen.levels, seen.offsets, tests=phases):
+        kind, text, reasons = one.kind, one.text, [*one.reasons]
+        if one.straggler is not None and one.straggler.level == "host":
+            is_link, text, weighed = weigh(
+                one.straggler, run, seen.transfers, phase.direction, folder
+            )
+            kind = KIND if is_link else kind
+            reasons = [*weighed, *reasons]
+        reasons += _way(one, run, seen.transfers, seen.used, seen.levels)
+        found.append(
+            Anomaly(
+                function=phase.function,
+                direction=phase.direction,
+                kind=kind,
+                text=text,
+                reasons=reasons,
+            )
         )
-        for one in found
-    ]
+    return found
 
 
 def _with_syncs(columns: dict[str, NDArray[np.int64]]) -> tuple[Transfers, NDArray[np.int64]]:
@@ -195,10 +207,11 @@ def _way(
     levels: Sequence[Level],
 ) -> list[str]:
     """Returns which ranks, hosts, files, targets and servers the slow transfers used."""
-    level = next((one for one in levels if one.name == finding.level), None)
-    if used is None or level is None:
+    straggler = finding.straggler
+    if used is None or straggler is None:
         return []
-    slow = np.isin(level.of, [list(level.names).index(name) for name in finding.units])
+    level = next(one for one in levels if one.name == straggler.level)
+    slow = np.isin(level.of, [list(level.names).index(name) for name in straggler.units])
     ranks = [int(rank) for rank in np.unique(transfers.rank[slow])]
     hosts = sorted({node.host for node in run.nodes if set(node.ranks) & set(ranks)})
     files = [Path(used.files[place]).name for place in np.unique(used.file_of[slow])]
@@ -246,7 +259,33 @@ def _levels(
         code = {one: place for place, one in enumerate(known)}
         of = np.array([code[names[int(rank)]] for rank in ranks])
         levels.append(Level(name, of[np.searchsorted(ranks, transfers.rank)], known, of_ranks))
-    return levels
+    links = _links(levels)
+    return levels if links is None else [*levels[:-1], links, *levels[-1:]]
+
+
+def _links(levels: Sequence[Level]) -> Level | None:
+    """Returns the pairs of hosts and servers, or targets; None if these cannot be told from others.
+
+    Each host has to use several servers and each server has to serve several hosts, and a pair has
+    to be more than one rank.
+    """
+    named_levels = {level.name: level for level in levels}
+    hosts, ranks = named_levels.get("host"), named_levels.get("rank")
+    ends = named_levels.get("server", named_levels.get("target"))
+    if hosts is None or ends is None or ranks is None:
+        return None
+    pairs, of = np.unique(hosts.of * len(ends.names) + ends.of, return_inverse=True)
+    of = of.reshape(-1)
+    host_of, end_of = np.divmod(pairs, len(ends.names))
+    if min(np.bincount(host_of).min(), np.bincount(end_of).min()) < 2:
+        return None
+    if len(np.unique(of * len(ranks.names) + ranks.of)) <= len(pairs):
+        return None
+    names = [
+        f"{hosts.names[host]} to {ends.names[end]}"
+        for host, end in zip(host_of, end_of, strict=True)
+    ]
+    return Level(LINK, of, names, of_ranks=True)
 
 
 def sentences(run: Run) -> list[str]:
