@@ -37,6 +37,7 @@ from weir.analysis.modes import dip, dip_significance, find_modes
 from weir.analysis.spread import compare_spreads
 from weir.analysis.stragglers import Level, Transfers, without_stalls
 from weir.analysis.student import MANY, quantile_above
+from weir.analysis.trends import find_change, find_period
 from weir.cli import application
 from weir.model.verdict import verdict
 from weir.report import anomalies, write_report
@@ -171,6 +172,37 @@ def test_a_run_is_examined_from_the_time_on_in_which_a_busy_processor_counts_lit
     shorter = replace(transfers, start=transfers.start * scale, end=transfers.end * scale)
     level = Level("rank", shorter.rank, [str(one) for one in range(16)], of_ranks=True)
     assert bool(find_anomalies(shorter, [level])) == named
+
+
+def stepped(first: float, number: int = 64, share: float = 0.125) -> np.ndarray:
+    """Rates of which the first ones differ, with 1 % of noise."""
+    rates = np.where(np.arange(number) < share * number, first, 1.0)
+    return rates * np.exp(0.01 * np.random.default_rng(1).standard_normal(number))
+
+
+@pytest.mark.parametrize(("first", "named"), [(0.55, True), (0.65, False)])
+def test_a_warm_up_is_named_if_it_costs_5_percent(first: float, named: bool) -> None:
+    """An eighth of the time at 0.55 of the rate costs 5.6 %, at 0.65 it costs 4.4 %."""
+    change = find_change(stepped(first))
+    assert (change is not None) == named
+    assert change is None or change.kind == "warm-up"
+
+
+@pytest.mark.parametrize(("dip", "named"), [(0.6, True), (0.75, False)])
+def test_dips_are_named_if_they_cost_5_percent(dip: float, named: bool) -> None:
+    """A sixth of each period at 0.6 of the rate costs 6.7 %, at 0.75 it costs 4.2 %."""
+    rates = np.where(np.arange(60) % 6 == 5, dip, 1.0)
+    rates = rates * np.exp(0.01 * np.random.default_rng(1).standard_normal((2, 60)))
+    assert (find_period(rates) is not None) == named
+
+
+@pytest.mark.parametrize(("slow", "named"), [(0.6, True), (0.7, False)])
+def test_modes_are_named_if_they_cost_5_percent(slow: float, named: bool) -> None:
+    """A tenth of the transfers at 0.6 of the rate take 6.7 % more, at 0.7 they take 4.3 % more."""
+    random = np.random.default_rng(1)
+    rates = np.where(np.arange(1000) % 10 == 0, slow, 1.0)
+    rates = random.permutation(rates) * np.exp(0.02 * random.standard_normal(1000))
+    assert (find_modes(rates) is not None) == named
 
 
 def test_what_comes_in_every_repetition_of_all_ranks_is_not_cut_off_as_a_stall() -> None:
