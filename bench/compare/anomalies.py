@@ -31,7 +31,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -71,6 +71,10 @@ INTERVAL_SECONDS = 0.05
 RUN_SECONDS = 120.0
 FREE_SECONDS = 900.0
 """How long others may keep the test bed."""
+HOLD_SECONDS = 90.0
+"""After this time the test bed is given to others that wait for it."""
+MOST_LOST = 5
+"""So many runs may fail and are repeated."""
 CONFIDENCE = 0.95
 GOAL_WRONG = 1 / 50
 GOAL_FOUND = 19 / 20
@@ -155,117 +159,155 @@ class Case:
         return good
 
 
+def on_targets() -> list[Case]:
+    return [
+        Case("homogeneous, targets", None),
+        Case("slowed target", lambda n: ("slow target", f"target{n % UNITS}, which")),
+        Case("uneven files", lambda _: ("uneven allocation", "")),
+    ]
+
+
+def on_hosts() -> list[Case]:
+    return [
+        Case("homogeneous, hosts", None),
+        Case("slowed link", lambda n: ("slow link", f"host {host_of(n)}, whose")),
+        Case("slowed rank", lambda n: ("slow rank", f"rank {n % RANKS}, which")),
+        Case("slowed node", lambda n: ("slow host", f"host {host_of(n)}, which")),
+    ]
+
+
+def host_of(number: int) -> str:
+    """Return the host that is slowed in a round; the first one is the server."""
+    return f"weir-host{1 + number % UNITS}"
+
+
 @dataclass(frozen=True)
 class Job:
-    """One run to come: its case, the round, where its results will be."""
+    """One run: its case, the round, where its results are."""
 
     case: Case
     number: int
     folder: Path
 
 
-def bench(launcher: Sequence[str], folder: Path, *words: str, under: Sequence[str] = ()) -> None:
-    """Run weir-bench once; ``under`` are words before the program, on each rank."""
-    program = str(CLONE / "build/release/bench/weir-bench")
-    command = [
-        *(*launcher, *under, program, "stream", "--write", "--file-per-rank", "--no-verify"),
-        *("--warmups", "0", "--repetitions", "3", "--max-repetitions", "3"),
-        *(*words, "--output", str(folder)),
-    ]
-    done = ended(command, {}, RUN_SECONDS)
-    if done.returncode != 0:
-        sys.exit(f"{shlex.join(command)}: {(done.stderr or done.stdout).strip()[-500:]}")
+class Turns:
+    """Runs to come, in rounds; those that fail come again at the end."""
+
+    def __init__(self, cases: Sequence[Case], given: argparse.Namespace, folder: Path) -> None:
+        self.left = deque(
+            (case, number)
+            for number in range(max(given.runs, given.homogeneous))
+            for case in cases
+            if number < (given.homogeneous if case.expected is None else given.runs)
+        )
+        self.done: list[Job] = []
+        self._folder = folder
+        self._lost = 0
+        self._until = 0.0
+
+    def begin(self) -> None:
+        """Begin to hold the test bed."""
+        self._until = time.monotonic() + HOLD_SECONDS
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield one run after the other until others may want the test bed."""
+        while self.left and time.monotonic() < self._until:
+            case, number = self.left.popleft()
+            print(f"\r{len(self.left)} runs left   ", end="", file=sys.stderr, flush=True)
+            yield Job(case, number, self._folder / f"{len(self.done) + self._lost}")
+
+    def ran(self, job: Job, launcher: Sequence[str], *words: str) -> None:
+        """Run weir-bench; ``launcher`` ends with words before the program, on each rank."""
+        program = str(CLONE / "build/release/bench/weir-bench")
+        command = [
+            *(*launcher, program, "stream", "--write", "--file-per-rank", "--no-verify"),
+            *("--warmups", "0", "--repetitions", "3", "--max-repetitions", "3"),
+            *(*words, "--output", str(job.folder)),
+        ]
+        try:
+            done = ended(command, {}, RUN_SECONDS)
+            complaint = "" if done.returncode == 0 else (done.stderr or done.stdout).strip()[-500:]
+        except subprocess.TimeoutExpired:
+            complaint = f"not done within {RUN_SECONDS:g} s"
+        if not complaint:
+            self.done.append(job)
+            return
+        print(f"\n{shlex.join(command)}: {complaint}", file=sys.stderr)
+        self._lost += 1
+        if self._lost > MOST_LOST:
+            sys.exit("too many runs have failed")
+        self.left.append((job.case, job.number))
 
 
-def on_targets(given: argparse.Namespace, folder: Path) -> tuple[list[Case], list[Job]]:
+def use_targets(turns: Turns) -> None:
     words = ["--rates", f"{TARGET_RATE}MB/s", "--count", str(UNITS)]
     made = run([TESTBED, "targets", "up", *words, "--size", f"{TARGET_MEBIBYTES}MiB", "--json"])
     directories = [one["directory"] for one in json.loads(made)["targets"]]
-    cases = [
-        Case("homogeneous, targets", None),
-        Case("slowed target", lambda n: ("slow target", f"{directories[n % UNITS]}, which")),
-        Case("uneven files", lambda _: ("uneven allocation", "")),
-    ]
-    jobs: list[Job] = []
-    even = [*("--block", "40m", "-o", "@".join(directories))]
+    even = ["--block", "40m", "-o", "@".join(directories)]
     uneven = ["--block", "16m", "-o", "@".join(directories[one] for one in UNEVEN)]
     try:
-        for case, number in rounds(cases, given):
-            job = Job(case, number, folder / f"targets-{len(jobs)}")
-            is_uneven = case.name == "uneven files"
-            if case.name == "slowed target":
-                set_target(number % UNITS, SLOWED_TARGET)
+        for job in turns.jobs():
+            is_uneven, is_slowed = (
+                job.case.name == name for name in ("uneven files", "slowed target")
+            )
+            if is_slowed:
+                set_target(job.number % UNITS, SLOWED_TARGET)
             launcher = [*LAUNCHER, "-n", str(RANKS if is_uneven else UNITS)]
-            where = uneven if is_uneven else even
-            bench(launcher, job.folder, "--direct", "--transfer", "1m", *where)
-            if case.name == "slowed target":
-                set_target(number % UNITS, TARGET_RATE)
-            jobs.append(job)
+            words = ["--direct", "--transfer", "1m", *(uneven if is_uneven else even)]
+            turns.ran(job, launcher, *words)
+            if is_slowed:
+                set_target(job.number % UNITS, TARGET_RATE)
     finally:
         run([TESTBED, "targets", "down", "--kill"])
-    return cases, jobs
 
 
 def set_target(number: int, rate: int) -> None:
     run([TESTBED, "targets", "set", f"target{number}", "--rate", f"{rate}MB/s"])
 
 
-def on_hosts(given: argparse.Namespace, folder: Path) -> tuple[list[Case], list[Job]]:
+def use_hosts(turns: Turns) -> None:
     links = ",".join(["1gbit", *[f"{LINK_RATE}mbit"] * UNITS])
     made = run([TESTBED, "hosts", "up", "--count", str(UNITS + 1), "--link", links, "--json"])
-    server, *hosts = [one["name"] for one in json.loads(made)["hosts"]]
-    address = next(one["address"] for one in json.loads(made)["hosts"] if one["name"] == server)
-    cases = [
-        Case("homogeneous, hosts", None),
-        Case("slowed link", lambda n: ("slow link", f"host {hosts[n % UNITS]}, whose")),
-        Case("slowed rank", lambda n: ("slow rank", f"rank {n % RANKS}, which")),
-        Case("slowed node", lambda n: ("slow host", f"host {hosts[n % UNITS]}, which")),
-    ]
-    jobs: list[Job] = []
+    server, *others = json.loads(made)["hosts"]
+    hosts = [one["name"] for one in others]
+    already = len(turns.done)
     per_host = RANKS // UNITS
     launcher = [MPIRUN, "--host", ",".join(f"{host}:{per_host}" for host in hosts)]
-    launcher += ["-n", str(RANKS)]
-    files = tempfile.mkdtemp(prefix="weir-anomalies-", dir="/dev/shm")
-    words = ["--transfer", "256k", "--block", "4m", "--directory", files]
-    preload = ["env", f"WEIR_CARRIED_TO={address}:{PORT}", f"LD_PRELOAD={CARRIED_CALLS}"]
-    try:
-        with serving(server, address), monitored(hosts, folder) as recordings:
-            for case, number in rounds(cases, given):
-                job = Job(case, number, folder / f"hosts-{len(jobs)}")
-                host = hosts[number % UNITS]
-                under = preload
-                if case.name == "slowed link":
-                    set_link(host, SLOWED_LINK)
-                if case.name in ("slowed node", "slowed rank"):
-                    its = f'"$(hostname)" = {host}'
-                    if case.name == "slowed rank":
-                        its = f'"$OMPI_COMM_WORLD_RANK" = {number % RANKS}'
-                    delay = f"WEIR_CARRIED_DELAY={SLOWED_MILLISECONDS}"
-                    script = f'[ {its} ] && export {delay}; exec "$@"'
-                    under = [*preload, "sh", "-c", script, "sh"]
-                bench(launcher, job.folder, *words, under=under)
-                if case.name == "slowed link":
-                    set_link(host, LINK_RATE)
-                jobs.append(job)
-        share_samples(recordings, [job.folder for job in jobs])
-    finally:
-        run([TESTBED, "hosts", "down", "--kill"])
-        run(["rm", "-r", files])
-    return cases, jobs
+    launcher += ["-n", str(RANKS), "env", f"LD_PRELOAD={CARRIED_CALLS}"]
+    launcher += [f"WEIR_CARRIED_TO={server['address']}:{PORT}"]
+    with tempfile.TemporaryDirectory(prefix="weir-anomalies-", dir="/dev/shm") as files:
+        words = ["--transfer", "256k", "--block", "4m", "--directory", files]
+        try:
+            with (
+                serving(server["name"], server["address"]),
+                monitored(hosts, Path(files)) as recordings,
+            ):
+                for job in turns.jobs():
+                    host = host_of(job.number)
+                    if job.case.name == "slowed link":
+                        set_link(host, SLOWED_LINK)
+                    turns.ran(job, [*launcher, *delaying(job)], *words)
+                    if job.case.name == "slowed link":
+                        set_link(host, LINK_RATE)
+            share_samples(recordings, [job.folder for job in turns.done[already:]])
+        finally:
+            run([TESTBED, "hosts", "down", "--kill"])
+
+
+def delaying(job: Job) -> list[str]:
+    """Return the words that delay the calls of the host or the rank that is slowed, if one is."""
+    its = {
+        "slowed node": f'"$(hostname)" = {host_of(job.number)}',
+        "slowed rank": f'"$OMPI_COMM_WORLD_RANK" = {job.number % RANKS}',
+    }.get(job.case.name)
+    if its is None:
+        return []
+    script = f'[ {its} ] && export WEIR_CARRIED_DELAY={SLOWED_MILLISECONDS}; exec "$@"'
+    return ["sh", "-c", script, "sh"]
 
 
 def set_link(host: str, rate: int) -> None:
     run([TESTBED, "hosts", "set", host, "--link", f"{rate}mbit"])
-
-
-def rounds(cases: Sequence[Case], given: argparse.Namespace) -> Iterator[tuple[Case, int]]:
-    """Yield cases in turn; homogeneous runs are spread evenly, whatever their number."""
-    for number in range(max(given.runs, given.homogeneous)):
-        for case in cases:
-            if number < (given.homogeneous if case.expected is None else given.runs):
-                print(f"\r{case.name} {number + 1}   ", end="", file=sys.stderr, flush=True)
-                yield case, number
-    print(file=sys.stderr)
 
 
 @contextmanager
@@ -379,7 +421,7 @@ def testbed_alone() -> Iterator[None]:
                 with suppress(OSError):
                     lock.bind("\0weir-testbed-tests")
                     is_locked = True
-            time.sleep(0.5)
+            time.sleep(0.5 if is_locked else 0.1)
         yield
 
 
@@ -388,16 +430,22 @@ def measure(given: argparse.Namespace) -> None:
         sys.exit(f"{CARRIED_CALLS} is missing: run ./dev build")
     # A script that is ended takes the test bed away, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("anomalies.py was ended by a signal"))
+    began = time.monotonic()
     cases: list[Case] = []
-    with testbed_alone(), tempfile.TemporaryDirectory(prefix="anomalies-") as name:
-        began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="anomalies-") as name:
         top = given.keep or Path(name)
-        top.mkdir(parents=True, exist_ok=True)
-        made: list[Job] = []
-        for its, jobs in (on_targets(given, top), on_hosts(given, top)):
+        for bed, use in ((on_targets, use_targets), (on_hosts, use_hosts)):
+            folder = top / bed.__name__
+            folder.mkdir(parents=True)
+            its = bed()
+            turns = Turns(its, given, folder)
+            while turns.left:
+                with testbed_alone():
+                    turns.begin()
+                    use(turns)
+            print(file=sys.stderr)
+            judge(turns.done)
             cases += its
-            made += jobs
-        judge(made)
     print()
     wrong = [case for case in cases if case.expected is None]
     for case in cases:
