@@ -477,7 +477,7 @@ def main() -> None:
     counting.add_argument("folders", type=Path, nargs="+")
     measuring = parts.add_parser("measure", help="make runs on the test bed, as root")
     measuring.add_argument("--runs", type=int, default=20, help="of each slowed part")
-    measuring.add_argument("--homogeneous", type=int, default=30, help="on targets and on hosts")
+    measuring.add_argument("--homogeneous", type=int, default=25, help="on targets and on hosts")
     measuring.add_argument("--keep", type=Path, metavar="FOLDER", help="where the runs stay")
     serving_ = parts.add_parser("serve", help="the server of carried calls; used by measure")
     serving_.add_argument("address")

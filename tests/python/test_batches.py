@@ -85,6 +85,12 @@ def test_transfers_of_a_limited_rate_are_joined_and_those_that_wait_at_random_ar
         assert served_together(limited(random, 80, 6, steady=False)) == 1
 
 
+def test_long_bursts_of_many_transfers_are_found_quickly() -> None:
+    """100,000 transfers, one in 60 waits: lengths are tried by factors, not one by one."""
+    transfers = limited(np.random.default_rng(1), 12_500, 60, steady=True)
+    assert WINDOWS * 30 <= served_together(transfers) <= WINDOWS * 120
+
+
 def test_what_is_not_ten_times_as_long_is_no_burst() -> None:
     """Every sixth transfer waits; where the others take a ninth of that, it is a mode."""
     for usual, is_joined in ((0.1 / 9.0, False), (0.1 / 11.0, True)):

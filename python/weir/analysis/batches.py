@@ -35,6 +35,8 @@ ERRORS = 3.0
 """So many standard errors of the ratio count for sure; many lengths of bursts are tried."""
 LEAST_BURSTS = 4
 """Bursts are sought of which each rank has at least so many in a repetition."""
+GROWTH = 1.25
+"""Lengths that are tried differ by this factor, if they are long."""
 LEAST_BATCHES = 2
 """Each rank has at least so many batches in a repetition then."""
 
@@ -84,7 +86,7 @@ def served_together(transfers: Transfers) -> int:
         ratio, differences = _variance_ratio(seconds, firsts, lengths, together, spread)
         if ratio * (1 + ERRORS * math.sqrt(2 / differences)) <= STEADY:
             return min(WINDOWS * together, shortest // LEAST_BATCHES)
-        together += 1
+        together = max(together + 1, int(together * GROWTH))
     return 1
 
 
