@@ -75,6 +75,7 @@ HOLD_SECONDS = 90.0
 """After this time the test bed is given to others that wait for it."""
 MOST_LOST = 5
 """So many runs may fail and are repeated."""
+ENDED = "anomalies.py was ended by a signal"
 CONFIDENCE = 0.95
 GOAL_WRONG = 1 / 50
 GOAL_FOUND = 19 / 20
@@ -422,14 +423,20 @@ def testbed_alone() -> Iterator[None]:
                     lock.bind("\0weir-testbed-tests")
                     is_locked = True
             time.sleep(0.5 if is_locked else 0.1)
-        yield
+        try:
+            yield
+        except SystemExit as ended_by:
+            # A signal may have come while the test bed was made.
+            if ended_by.code == ENDED:
+                run([TESTBED, "--wait", "60", "down", "--kill"])
+            raise
 
 
 def measure(given: argparse.Namespace) -> None:
     if not CARRIED_CALLS.exists():
         sys.exit(f"{CARRIED_CALLS} is missing: run ./dev build")
     # A script that is ended takes the test bed away, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("anomalies.py was ended by a signal"))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(ENDED))
     began = time.monotonic()
     cases: list[Case] = []
     with tempfile.TemporaryDirectory(prefix="anomalies-") as name:
