@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +25,19 @@ from simulated_transfers import (
     target_of,
 )
 from synthetic import make_events, make_run, write_run_folder
-from weir.analysis.anomalies import Finding, find_anomalies, moved_in_the_last, tail_text
+from weir.analysis.anomalies import (
+    LEAST_SECONDS,
+    Finding,
+    find_anomalies,
+    moved_in_the_last,
+    seconds_of_a_rank,
+    tail_text,
+)
 from weir.analysis.modes import dip, dip_significance, find_modes
 from weir.analysis.spread import compare_spreads
-from weir.analysis.stragglers import Level, Transfers
+from weir.analysis.stragglers import Level, Transfers, without_stalls
+from weir.analysis.student import MANY, quantile_above
+from weir.analysis.trends import find_change, find_period
 from weir.cli import application
 from weir.model.verdict import verdict
 from weir.report import anomalies, write_report
@@ -133,6 +143,87 @@ def test_what_is_unusual_is_found_19_times_of_20(name: str) -> None:
             for one in found_in(simulated)
         )
     assert hits >= LEAST_FOUND
+
+
+def test_a_rank_that_is_slow_in_one_repetition_only_is_not_named() -> None:
+    """Another one is slow in the other repetition: each had a busy processor, as it happens."""
+    slow = ((RANK == 5) & (REPETITION == 0)) | ((RANK == 9) & (REPETITION == 1))
+    for seed in range(4):
+        found = found_in(simulate(COMMON_NOISE, seed, where(slow, 1.8), waits=True))
+        assert not [one for one in found if one.kind == "slow rank"]
+
+
+def test_of_four_units_of_which_one_is_fast_none_is_slow() -> None:
+    """Of 4 ranks one reads twice as fast as the others, which differ a little by chance."""
+    for seed in range(4):
+        simulated = simulate("normal", seed, where(RANK % 4 == 0, 0.5))
+        four = Level("rank", simulated.transfers.rank % 4, list("0123"), of_ranks=True)
+        assert not [
+            one for one in find_anomalies(simulated.transfers, [four]) if "slow" in one.kind
+        ]
+
+
+@pytest.mark.parametrize(("scale", "named"), [(1.0, True), (0.99, False)])
+def test_a_run_is_examined_from_the_time_on_in_which_a_busy_processor_counts_little(
+    scale: float, named: bool
+) -> None:
+    transfers = simulate("normal", 1, where(RANK == 5, 1.6)).transfers
+    scale *= LEAST_SECONDS * (1 + 1e-9) / seconds_of_a_rank(transfers)
+    shorter = replace(transfers, start=transfers.start * scale, end=transfers.end * scale)
+    level = Level("rank", shorter.rank, [str(one) for one in range(16)], of_ranks=True)
+    assert bool(find_anomalies(shorter, [level])) == named
+
+
+def stepped(first: float, number: int = 64, share: float = 0.125) -> np.ndarray:
+    """Rates of which the first ones differ, with 1 % of noise."""
+    rates = np.where(np.arange(number) < share * number, first, 1.0)
+    return rates * np.exp(0.01 * np.random.default_rng(1).standard_normal(number))
+
+
+@pytest.mark.parametrize(("first", "named"), [(0.55, True), (0.65, False)])
+def test_a_warm_up_is_named_if_it_costs_5_percent(first: float, named: bool) -> None:
+    """An eighth of the time at 0.55 of the rate costs 5.6 %, at 0.65 it costs 4.4 %."""
+    change = find_change(stepped(first))
+    assert (change is not None) == named
+    assert change is None or change.kind == "warm-up"
+
+
+@pytest.mark.parametrize(("dip", "named"), [(0.6, True), (0.75, False)])
+def test_dips_are_named_if_they_cost_5_percent(dip: float, named: bool) -> None:
+    """A sixth of each period at 0.6 of the rate costs 6.7 %, at 0.75 it costs 4.2 %."""
+    rates = np.where(np.arange(60) % 6 == 5, dip, 1.0)
+    rates = rates * np.exp(0.01 * np.random.default_rng(1).standard_normal((2, 60)))
+    assert (find_period(rates) is not None) == named
+
+
+@pytest.mark.parametrize(("slow", "named"), [(0.6, True), (0.7, False)])
+def test_modes_are_named_if_they_cost_5_percent(slow: float, named: bool) -> None:
+    """A tenth of the transfers at 0.6 of the rate take 6.7 % more, at 0.7 they take 4.3 % more."""
+    random = np.random.default_rng(1)
+    rates = np.where(np.arange(1000) % 10 == 0, slow, 1.0)
+    rates = random.permutation(rates) * np.exp(0.02 * random.standard_normal(1000))
+    assert (find_modes(rates) is not None) == named
+
+
+def test_what_comes_in_every_repetition_of_all_ranks_is_not_cut_off_as_a_stall() -> None:
+    """Each 20th transfer takes 30 times as long; where only one rank has this, it has stalls."""
+    usual = simulate("normal", 1, where(NUMBER % 20 == 19, 30.0)).transfers
+    assert without_stalls(usual) is usual
+    rare = simulate("normal", 1, where((NUMBER % 20 == 19) & (RANK == 3), 30.0)).transfers
+    assert without_stalls(rare).seconds.max() < 0.1 * rare.seconds.max()
+
+
+@pytest.mark.parametrize(
+    ("probability", "freedom", "expected"),
+    [(0.025, 1, 12.706), (0.005, 10, 3.169), (0.0005, 4, 8.610), (0.025, 3, 3.182)],
+)
+def test_quantiles_of_student_are_those_of_tables(
+    probability: float, freedom: int, expected: float
+) -> None:
+    assert quantile_above(probability, freedom) == pytest.approx(expected, abs=5e-4)
+    assert quantile_above(probability, MANY + 1) == pytest.approx(
+        quantile_above(probability, MANY), rel=0.03
+    )
 
 
 def test_periodic_dips_are_found_19_times_of_20() -> None:

@@ -16,6 +16,7 @@ from weir.analysis import modes, stragglers, trends
 from weir.analysis.modes import Attribute, find_modes, what_separates
 from weir.analysis.stragglers import (
     Level,
+    Straggler,
     Transfers,
     at_even_load,
     deviations_of,
@@ -40,25 +41,29 @@ LEAST_STALLED = 0.25
 MOST_WINDOWS = 64
 MOST_REPETITIONS = 8
 """Periods are sought in so many repetitions."""
+LONGEST_SLICE = 0.024
+"""Seconds for which Linux lets a process that is ready wait for another one: its default latency of
+6 ms, four times that on many processors. Such a wait happens on every machine."""
+LEAST_SECONDS = LONGEST_SLICE / 0.05
+"""In less time of a rank, one such wait is as long as the 5 % that a label has to cost."""
 LEAST_KNOWN = 0.75
 """Share of the windows in which ranks are active, if changes over time are sought."""
 SAME_SIZE = 0.01
 """Rates are compared among transfers whose sizes differ by at most this share."""
-COARSER_THAN_TIME = ("server", "target", "host", "file")
+COARSER_THAN_TIME = ("server", "target", "host", stragglers.LINK, "file")
 
 
 @dataclass(frozen=True)
 class Finding:
     """One label with its sentence; ``reasons`` are further sentences: causes and alternatives.
 
-    ``level`` and ``units`` are what is slow, if anything is.
+    ``straggler`` is what is slow, if anything is.
     """
 
     kind: str
     text: str
     reasons: tuple[str, ...] = ()
-    level: str = ""
-    units: tuple[str, ...] = ()
+    straggler: Straggler | None = None
 
 
 def find_anomalies(
@@ -74,7 +79,7 @@ def find_anomalies(
     ``tests`` is the number of sets of transfers that are examined: each may then be mistaken so
     much less often.
     """
-    if len(transfers) < 2:
+    if len(transfers) < 2 or seconds_of_a_rank(transfers) < LEAST_SECONDS:
         return []
     steady = without_stalls(transfers)
     found = _of_units(transfers, steady, levels, file_bytes, tests)
@@ -82,6 +87,11 @@ def find_anomalies(
     found += _of_modes(transfers, levels, offsets, tests)
     found += _of_times(steady, levels, tests)
     return found
+
+
+def seconds_of_a_rank(transfers: Transfers) -> float:
+    """Returns the time that a rank spends in the transfers of all repetitions, as a mean."""
+    return float(np.sum(transfers.seconds)) / len(np.unique(transfers.rank))
 
 
 def _of_stalls(transfers: Transfers) -> list[Finding]:
@@ -123,8 +133,7 @@ def _of_units(
                 f"slow {straggler.level}",
                 straggler.text,
                 straggler.alternatives,
-                straggler.level,
-                straggler.units,
+                straggler,
             )
         )
     return found
@@ -180,10 +189,22 @@ def _attributes(
         *(named[name] for name in COARSER_THAN_TIME if name in named),
         Attribute("repetition", transfers.repetition, repetitions),
         Attribute("time", places_in_repetition(transfers)),
+        Attribute(modes.BUSY, busy_ranks(transfers)),
         Attribute(modes.ORDER, order),
         *([Attribute("offset", offsets)] if offsets is not None else []),
         *([named["rank"]] if "rank" in named else []),
     ]
+
+
+def busy_ranks(transfers: Transfers) -> NDArray[np.int64]:
+    """Returns how many ranks have a transfer under way during each, a mean over it, rounded."""
+    times = np.concatenate([transfers.start, transfers.end])
+    order = np.argsort(times, kind="stable")
+    times = times[order]
+    more = np.where(order < len(transfers), 1, -1)
+    spent = np.concatenate([[0.0], np.cumsum(np.cumsum(more)[:-1] * np.diff(times))])
+    during = np.interp(transfers.end, times, spent) - np.interp(transfers.start, times, spent)
+    return np.asarray(np.rint(during / np.maximum(transfers.seconds, 1e-30)), dtype=np.int64)
 
 
 def _of_times(transfers: Transfers, levels: Sequence[Level], tests: int) -> list[Finding]:
@@ -247,7 +268,7 @@ def longest_tail(
     best: tuple[Level, trends.Tail] | None = None
     for level in levels:
         number = len(level.names)
-        if len(transfers) < 2 * number:
+        if len(transfers) < 2 * number or level.name == stragglers.LINK:
             continue
         deviations, counts = deviations_of(transfers, level)
         one = find_tail(

@@ -39,12 +39,16 @@ LEAST_SHARE = 0.08
 LEAST_RATIO = 1.25
 """Neighbouring modes differ by at least this factor."""
 MOST_MODES = 4
+LEAST_EFFECT = 0.05
+"""Modes are named if all transfers together would take this share more or less in the largest."""
 SEPARATES = 0.35
 """Least share of the information about the mode that an attribute has if it separates them."""
 ABOUT_AS_GOOD = 0.9
 """An attribute is preferred to a finer one if it has this share of the finer one's information."""
 ORDER = "order"
 """Name of the attribute that is the number of a transfer among those of its rank, from 0."""
+BUSY = "ranks at the same time"
+"""Name of the attribute that is how many ranks have a transfer under way, during each."""
 MOST_PLACES = 5
 """So many of these numbers are named."""
 MOST_NUMBERS = 64
@@ -277,7 +281,14 @@ def find_modes(
         Mode(float(np.mean(labels == place)), float(np.exp(np.median(logs[labels == place]))))
         for place in range(len(cuts) + 1)
     )
+    if _effect(modes) < LEAST_EFFECT:
+        return None
     return Modes(modes, significance, labels.astype(np.int64))
+
+
+def _effect(modes: Sequence[Mode]) -> float:
+    largest = max(modes, key=lambda mode: mode.share)
+    return abs(sum(mode.share * largest.centre / mode.centre for mode in modes) - 1)
 
 
 def _cuts(
@@ -438,12 +449,24 @@ def _separated_by(attribute: Attribute, labels: Codes, parts: Codes) -> str:
         if attribute.name == ORDER and len(codes) == columns and 0 < len(where) <= MOST_PLACES:
             places = ", ".join(str(int(codes[one]) + 1) for one in where)
             return f"the slower mode is in the transfers number {places} of each rank"
+        if attribute.name == BUSY and len(codes) == columns and len(where):
+            return _busy_text([int(codes[one]) for one in where], [int(one) for one in codes])
         return _place_text(attribute, where, columns)
     names = [attribute.names[int(codes[place])] for place in where]
     if not names or len(names) > columns // 2 + 1:
         return f"{VAGUE} {attribute.name}"
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"the slower mode is that of {', '.join(names[:3])}{more}"
+
+
+def _busy_text(slow: Sequence[int], all_of_them: Sequence[int]) -> str:
+    """Says how many ranks move bytes in the slowest mode."""
+    first, last = slow[0], slow[-1]
+    if last == all_of_them[-1]:
+        return f"the slower mode is while {first} or more ranks move bytes at the same time"
+    if first == all_of_them[0]:
+        return f"the slower mode is while {last} or fewer ranks move bytes at the same time"
+    return f"{VAGUE} {BUSY}"
 
 
 def _place_text(attribute: Attribute, where: NDArray[np.int64], columns: int) -> str:

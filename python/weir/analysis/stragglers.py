@@ -5,6 +5,12 @@ than the noise of its transfers explains, and longer than the others at all. It 
 level that explains the times of the transfers best, the coarsest of those that explain them alike:
 a host whose ranks are all slow, rather than its ranks. What it costs is the time that the run would
 take if the unit were as fast as the others.
+
+The noise is that of single transfers and that of whole repetitions: a rank that shares a processor
+or waits in a queue is slow through one repetition and fast in the next. The second is known from
+few values. Both variances are therefore joined, by degrees of freedom, and Student's t is used, as
+in G. K. Smyth ("Linear models and empirical Bayes methods", Statistical Applications in Genetics
+and Molecular Biology 3, 2004). With one repetition only its transfers can be asked.
 """
 
 from __future__ import annotations
@@ -12,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -20,6 +25,7 @@ from numpy.typing import NDArray
 
 from weir.analysis.allocation import Allocation, plateau_rate, uneven_allocation
 from weir.analysis.series_noise import variance_of_sums
+from weir.analysis.student import MANY, quantile_above
 from weir.results.quantities import percent_text
 
 Floats = NDArray[np.float64]
@@ -35,6 +41,14 @@ STEADY = 0.95
 """Transfers of a rank that take longer than this share of its transfers are shortened."""
 LEAST_SHORTENED = 5
 """If a rank has fewer transfers, none of them is shortened."""
+TRANSFERS_COUNT = 4
+"""The error by the spread of transfers counts as if known from so many values, so that the true one
+may well be half or twice as large (95 %: 0.6 to 2.9 times)."""
+USUAL_STALLS = 0.1
+"""Nothing is shortened if ranks spend more than this share of their time in what would be cut off,
+in the middle of all ranks and repetitions: long transfers are then how the storage serves."""
+LINK = "link"
+"""Name of the level whose units are pairs of a host and a server or target."""
 SLICES = 8
 MOSTLY = 0.85
 """A unit that is slow in at least this share of the time is slow by itself."""
@@ -56,7 +70,7 @@ def far_above_the_others(seconds_per_byte: Mapping[str, float]) -> tuple[str, fl
 class Level:
     """The units of one kind, such as targets, and which of them each transfer uses.
 
-    ``of_ranks`` is true for hosts and ranks: their ranks work side by side, each at its own rate.
+    ``of_ranks`` is true for hosts, links and ranks: ranks work side by side, each at its own rate.
     The other units serve several ranks at once; their time is that in which they have any work.
     """
 
@@ -99,7 +113,8 @@ def without_stalls(transfers: Transfers) -> Transfers:
 
     A process that loses its processor once, for thousands of times the length of a transfer, would
     seem to be a slow rank. What a rank does after a stall begins so much earlier, unless ranks wait
-    for each other.
+    for each other. Where transfers are served in batches, so that one of many waits for all others,
+    the long ones are the work itself, and all are returned as they are.
     """
     seconds = transfers.seconds
     series, of = np.unique(transfers.series, return_inverse=True)
@@ -112,6 +127,9 @@ def without_stalls(transfers: Transfers) -> Transfers:
     )
     most = seconds[order][firsts + kept]
     shortened = np.minimum(seconds, most[of])
+    cut_off = np.bincount(of, seconds - shortened) / np.maximum(np.bincount(of, seconds), 1e-30)
+    if float(np.median(cut_off)) > USUAL_STALLS:
+        return transfers
     saved = np.cumsum(seconds - shortened)
     before = saved - (seconds - shortened)
     shift = np.zeros(len(seconds)) if transfers.step.any() else before - before[firsts][of]
@@ -132,15 +150,17 @@ class Straggler:
     alternatives: tuple[str, ...]
 
     @property
+    def shown(self) -> str:
+        more = f" and {len(self.units) - 3} more" if len(self.units) > 3 else ""
+        return ", ".join(self.units[:3]) + more
+
+    @property
     def text(self) -> str:
-        shown = ", ".join(self.units[:3])
-        if len(self.units) > 3:
-            shown += f" and {len(self.units) - 3} more"
         plural = "s" if len(self.units) > 1 else ""
         took = "take" if plural else "takes"
         return (
-            f"{self.faster:.2f} times faster without {self.level}{plural} {shown}, which {took} "
-            f"{self.factor:.1f} times as long as the others"
+            f"{self.faster:.2f} times faster without {self.level}{plural} {self.shown}, which "
+            f"{took} {self.factor:.1f} times as long as the others"
         )
 
 
@@ -166,6 +186,8 @@ def find_straggler(
         return None
     most = max(one.explained for one in slow)
     found = next(one for one in slow if one.explained >= ABOUT_AS_GOOD * most)
+    if found.level.name == LINK:
+        found = _as_ends(levels, found)
     faster = _without(transfers, found)
     if faster < LEAST_COST:
         return None
@@ -182,6 +204,22 @@ def find_straggler(
     return replace(straggler, alternatives=tuple(told))
 
 
+def _as_ends(levels: Sequence[Level], links: _Slow) -> _Slow:
+    """Returns the hosts, servers or targets whose links these are, if they are all of them.
+
+    A server that all ranks use at any time is busy as long as the others, however slow it is.
+    """
+    for level in levels:
+        number = np.bincount(level.of, minlength=len(level.names))
+        slow = np.bincount(level.of, weights=links.uses, minlength=len(level.names)) == number
+        slow &= number > 0
+        if level.name in ("server", "target", "host") and np.array_equal(
+            slow[level.of], links.uses
+        ):
+            return replace(links, level=level, codes=np.flatnonzero(slow))
+    return links
+
+
 def find_allocation(
     transfers: Transfers, levels: Sequence[Level], file_bytes: float | None = None
 ) -> Allocation | None:
@@ -189,7 +227,7 @@ def find_allocation(
     found: list[Allocation] = []
     for level in levels:
         _, moved = unit_times(transfers, level)
-        if len(moved) < 2:
+        if len(moved) < 2 or level.name == LINK:
             continue
         seconds, plateau = _span_and_plateau(transfers, level)
         one = uneven_allocation(level.name, seconds, moved, plateau, file_bytes)
@@ -267,22 +305,63 @@ def _slow_units(transfers: Transfers, level: Level, significant: float) -> _Slow
     if number < 2 or len(transfers) < 2 * number:
         return None
     per_byte = np.where(used, seconds / np.maximum(moved, 1e-30), 0.0)
-    rough = float(np.median(np.sort(per_byte[used])[: (number + 1) // 2]))
-    others = used & (per_byte < STRAGGLER_FACTOR * rough)
-    usual, usual_time = float(np.median(per_byte[others])), float(np.median(seconds[others]))
-    errors = relative_errors(transfers, level)
-    beyond = NormalDist().inv_cdf(1 - significant / number)
-    slow = (
-        used
-        & (per_byte >= STRAGGLER_FACTOR * usual)
-        & (seconds >= math.sqrt(STRAGGLER_FACTOR) * usual_time)
-        & (np.log(np.maximum(per_byte, 1e-30) / usual) > beyond * errors)
-    )
+    errors, freedom = _errors(transfers, level, used)
+    beyond = quantile_above(significant / number, freedom)
+    fastest = np.sort(per_byte[used])[: (number + 1) // 2]
+    slow = used & (per_byte >= STRAGGLER_FACTOR * float(np.median(fastest)))
+    # The first guess of what is usual is too low if a unit is fast rather than others slow.
+    while slow.any() and 2 * int(slow.sum()) <= number:
+        others = used & ~slow
+        usual, usual_time = float(np.median(per_byte[others])), float(np.median(seconds[others]))
+        counted = int(others.sum())
+        of_both = errors * math.sqrt(1 + (1 if counted < 3 else math.pi / 2) / counted)
+        still = (
+            slow
+            & (per_byte >= STRAGGLER_FACTOR * usual)
+            & (seconds >= math.sqrt(STRAGGLER_FACTOR) * usual_time)
+            & (np.log(np.maximum(per_byte, 1e-30) / usual) > beyond * of_both)
+        )
+        if still.sum() == slow.sum():
+            break
+        slow = still
     if not slow.any() or 2 * int(slow.sum()) > number:
         return None
     factor = float(np.median(per_byte[slow])) / usual
     uses = slow[level.of]
     return _Slow(level, np.flatnonzero(slow), factor, uses, _explained(transfers, uses))
+
+
+def _errors(transfers: Transfers, level: Level, used: NDArray[np.bool_]) -> tuple[Floats, int]:
+    """Returns the relative error of each unit's time per byte, and its degrees of freedom."""
+    errors = relative_errors(transfers, level)
+    repetitions = np.unique(transfers.repetition)
+    if len(repetitions) < 2:
+        return errors, MANY + 1
+    logs = []
+    for one in repetitions:
+        own = transfers.repetition == one
+        seconds, moved = unit_times(_some(transfers, own), replace(level, of=level.of[own]))
+        if not (moved[used] > 0).all() or not (seconds[used] > 0).all():
+            return errors, MANY + 1
+        logs.append(np.log(seconds[used] / moved[used]))
+    table = np.array(logs)
+    apart = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+    freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
+    of_repetitions = math.sqrt(float(np.sum(apart**2)) / freedom / len(repetitions))
+    known = TRANSFERS_COUNT + freedom
+    both = TRANSFERS_COUNT * errors**2 + freedom * of_repetitions**2
+    return np.sqrt(both / known), known
+
+
+def _some(transfers: Transfers, chosen: NDArray[np.bool_]) -> Transfers:
+    return Transfers(
+        transfers.start[chosen],
+        transfers.end[chosen],
+        transfers.bytes[chosen],
+        transfers.rank[chosen],
+        transfers.step[chosen],
+        transfers.repetition[chosen],
+    )
 
 
 def _explained(transfers: Transfers, uses: NDArray[np.bool_]) -> float:
@@ -393,6 +472,10 @@ def _alternatives(
         told.append("its targets are slow together: the server, its link or its controller")
     elif name == "target" and any(level.name == "server" for level in levels):
         told.append("the server is not the cause: its other targets are as fast as the others")
+    elif name == LINK:
+        told.append(
+            "neither end is the cause: the host is as fast with others, and so are others with it"
+        )
     if share < MOSTLY:
         told.append(f"it is slow only {when or 'at times'}: other load is likelier than a defect")
     else:

@@ -41,8 +41,9 @@ LEAST_PERIODS = 4
 """A period is sought if it fits into the time at least so often."""
 LEAST_TAIL = 0.1
 """A tail is named if it has at least this share of the time."""
-LEAST_TAIL_COST = 0.05
-"""A tail is named if it costs at least this share of the time."""
+LEAST_COST = 0.05
+"""A tail is named if it costs at least this share of the time, and a change or dips if without them
+the mean rate would be another by this share."""
 MOST_DRAWN = 1000
 """If there are more units, only this many are simulated."""
 POOL = 4000
@@ -117,7 +118,7 @@ def find_change(rates: Floats, significant: float = SIGNIFICANT) -> Change | Non
     if best is None:
         return None
     change = _as_change(best.shape, logs.mean() + best.fitted)
-    if abs(change.fraction) < LEAST_CHANGE:
+    if abs(change.fraction) < LEAST_CHANGE or _effect(best.shape, best.fitted) < LEAST_COST:
         return None
     significance = best.significance(_shapes)
     if significance > significant:
@@ -134,6 +135,16 @@ def _shapes(number: int) -> Floats:
     least = max(2, number // 16)
     shapes += [(times > place).astype(float) for place in range(least, number - least + 1)]
     return normalized(np.array(shapes))
+
+
+def _effect(shape: int, fitted: Floats) -> float:
+    """Returns how far the mean rate is from that of the longer part, as a share of the latter.
+
+    Of a straight line, neither part is the odd one; it is how far the mean is from the better end.
+    """
+    rates = np.exp(fitted)
+    usual = float(rates.max() if shape == 0 else np.median(rates))
+    return abs(float(rates.mean()) / usual - 1)
 
 
 def _as_change(shape: int, fitted: Floats) -> Change:
@@ -169,7 +180,8 @@ def find_period(rates: Floats, significant: float = SIGNIFICANT) -> Periodic | N
     period = _trial_periods(number)[place]
     profiles = [_profile(row, period) for row in centred]
     depth = 1 - float(np.exp(np.mean([one.min() - np.median(one) for one in profiles])))
-    if depth < LEAST_DIP:
+    lost = 1 - float(np.mean([np.exp(one - np.median(one)).mean() for one in profiles]))
+    if depth < LEAST_DIP or lost < LEAST_COST:
         return None
     phases = _phases(number, period)
     alike = np.mean(
@@ -264,7 +276,7 @@ def find_tail(
         return None
     fraction = tail_fraction(busy_seconds)
     lost = 1 - float(np.mean(busy_seconds)) / longest
-    if fraction < LEAST_TAIL or lost < LEAST_TAIL_COST:
+    if fraction < LEAST_TAIL or lost < LEAST_COST:
         return None
     drawn, terms = min(units, MOST_DRAWN), min(number, MOST_TERMS)
     random = np.random.default_rng(1)

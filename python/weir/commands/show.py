@@ -87,8 +87,6 @@ def _spread_texts(run: Run) -> Iterator[str]:
 def _unusual_texts(run: Run) -> Iterator[str]:
     for text in anomalies.sentences(run):
         yield f"unusual: {text}"
-    if run.anomalies == []:
-        yield "unusual: nothing was found in the events"
 
 
 def _effective_texts(run: Run) -> Iterator[str]:

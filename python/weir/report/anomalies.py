@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weir.analysis.anomalies import Finding, find_anomalies
-from weir.analysis.stragglers import Level, Transfers
+from weir.analysis.anomalies import LEAST_SECONDS, Finding, find_anomalies
+from weir.analysis.batches import first_of_batches, joined
+from weir.analysis.slow_links import KIND
+from weir.analysis.stragglers import LINK, Level, Transfers
 from weir.results.events import OPERATION_NAMES
 from weir.results.monitor_records import named
 from weir.results.placements import Placement, Used, read_placements, used_by
-from weir.results.quantities import phase_name
+from weir.results.quantities import phase_name, seconds_text
 from weir.results.schema import Anomaly, Phase, Run
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def examine(folder: Path, run: Run) -> list[Anomaly] | None:
     for phase in phases.values():
         seen = transfers_of_phase(run, phase, store, indices)
         if seen is not None:
-            found += _examine_phase(run, phase, seen, len(phases))
+            found += _examine_phase(run, phase, seen, len(phases), folder)
     return found
 
 
@@ -76,7 +78,33 @@ def transfers_of_phase(
     transfers, offsets = _with_syncs(columns)
     own = _is_own_data(run, phase)
     used = _used(read_placements(store.folder) if own else [], columns, transfers)
-    return Seen(transfers, offsets, used, _levels(run, transfers, used, own_files=own))
+    seen = Seen(transfers, offsets, used, _levels(run, transfers, used, own_files=own))
+    return _in_batches(seen, _read_ahead(run, phase))
+
+
+def _read_ahead(run: Run, phase: Phase) -> int:
+    """Returns how many bytes the kernel reads ahead at a time; 0 where it does not, or unknown."""
+    if phase.direction != "read" or run.environment is None:
+        return 0
+    direct = run.parameters.get("direct")
+    if direct is not None and direct.value:
+        return 0
+    if run.environment.file_system.get("reach") != "local":
+        return 0
+    device = run.environment.hardware.get("block_device")
+    found = device.get("read_ahead_bytes") if isinstance(device, dict) else None
+    return found if isinstance(found, int) else 0
+
+
+def _in_batches(seen: Seen, window: int) -> Seen:
+    firsts = first_of_batches(seen.transfers, window)
+    if len(firsts) == len(seen.transfers):
+        return seen
+    used = seen.used
+    if used is not None:
+        used = used._replace(file_of=used.file_of[firsts], target_of=used.target_of[firsts])
+    levels = [replace(level, of=level.of[firsts]) for level in seen.levels]
+    return Seen(joined(seen.transfers, firsts), seen.offsets[firsts], used, levels)
 
 
 def _is_own_data(run: Run, phase: Phase) -> bool:
@@ -90,18 +118,29 @@ def _is_own_data(run: Run, phase: Phase) -> bool:
     return own_writes or not shifted
 
 
-def _examine_phase(run: Run, phase: Phase, seen: Seen, phases: int) -> list[Anomaly]:
-    found = find_anomalies(seen.transfers, seen.levels, seen.offsets, tests=phases)
-    return [
-        Anomaly(
-            function=phase.function,
-            direction=phase.direction,
-            kind=one.kind,
-            text=one.text,
-            reasons=[*one.reasons, *_way(one, run, seen.transfers, seen.used, seen.levels)],
+def _examine_phase(run: Run, phase: Phase, seen: Seen, phases: int, folder: Path) -> list[Anomaly]:
+    from weir.report.slow_links import weigh  # noqa: PLC0415 (DuckDB takes long to import)
+
+    found = []
+    for one in find_anomalies(seen.transfers, seen.levels, seen.offsets, tests=phases):
+        kind, text, reasons = one.kind, one.text, [*one.reasons]
+        if one.straggler is not None and one.straggler.level == "host":
+            is_link, text, weighed = weigh(
+                one.straggler, run, seen.transfers, phase.direction, folder
+            )
+            kind = KIND if is_link else kind
+            reasons = [*weighed, *reasons]
+        reasons += _way(one, run, seen.transfers, seen.used, seen.levels)
+        found.append(
+            Anomaly(
+                function=phase.function,
+                direction=phase.direction,
+                kind=kind,
+                text=text,
+                reasons=reasons,
+            )
         )
-        for one in found
-    ]
+    return found
 
 
 def _with_syncs(columns: dict[str, NDArray[np.int64]]) -> tuple[Transfers, NDArray[np.int64]]:
@@ -168,10 +207,11 @@ def _way(
     levels: Sequence[Level],
 ) -> list[str]:
     """Returns which ranks, hosts, files, targets and servers the slow transfers used."""
-    level = next((one for one in levels if one.name == finding.level), None)
-    if used is None or level is None:
+    straggler = finding.straggler
+    if used is None or straggler is None:
         return []
-    slow = np.isin(level.of, [list(level.names).index(name) for name in finding.units])
+    level = next(one for one in levels if one.name == straggler.level)
+    slow = np.isin(level.of, [list(level.names).index(name) for name in straggler.units])
     ranks = [int(rank) for rank in np.unique(transfers.rank[slow])]
     hosts = sorted({node.host for node in run.nodes if set(node.ranks) & set(ranks)})
     files = [Path(used.files[place]).name for place in np.unique(used.file_of[slow])]
@@ -219,12 +259,65 @@ def _levels(
         code = {one: place for place, one in enumerate(known)}
         of = np.array([code[names[int(rank)]] for rank in ranks])
         levels.append(Level(name, of[np.searchsorted(ranks, transfers.rank)], known, of_ranks))
-    return levels
+    links = _links(levels)
+    return levels if links is None else [*levels[:-1], links, *levels[-1:]]
+
+
+def _links(levels: Sequence[Level]) -> Level | None:
+    """Returns the pairs of hosts and servers, or targets; None if these cannot be told from others.
+
+    Each host has to use several servers and each server has to serve several hosts, and a pair has
+    to be more than one rank.
+    """
+    named_levels = {level.name: level for level in levels}
+    hosts, ranks = named_levels.get("host"), named_levels.get("rank")
+    ends = named_levels.get("server", named_levels.get("target"))
+    if hosts is None or ends is None or ranks is None:
+        return None
+    pairs, of = np.unique(hosts.of * len(ends.names) + ends.of, return_inverse=True)
+    of = of.reshape(-1)
+    host_of, end_of = np.divmod(pairs, len(ends.names))
+    if min(np.bincount(host_of).min(), np.bincount(end_of).min()) < 2:
+        return None
+    if len(np.unique(of * len(ranks.names) + ranks.of)) <= len(pairs):
+        return None
+    names = [
+        f"{hosts.names[host]} to {ends.names[end]}"
+        for host, end in zip(host_of, end_of, strict=True)
+    ]
+    return Level(LINK, of, names, of_ranks=True)
 
 
 def sentences(run: Run) -> list[str]:
-    """Returns a line for each anomaly, with what was weighed."""
-    return [
+    """Returns a line for each anomaly, with what was weighed, and one for what was not examined."""
+    if run.anomalies is None:
+        return []
+    said = [
         f"{phase_name(one.function, one.direction)}: {'; '.join([one.text, *one.reasons])}"
-        for one in run.anomalies or []
+        for one in run.anomalies
     ]
+    seconds = seconds_of_phases(run)
+    short = [key for key, one in seconds.items() if is_short(one)]
+    if not said and len(short) < len(seconds):
+        said.append("nothing was found in the events")
+    if short:
+        listed = ", ".join(f"{phase_name(*key)} {seconds_text(seconds[key])}" for key in short)
+        said.append(
+            f"not asked where a rank moves bytes for less than {seconds_text(LEAST_SECONDS)} in "
+            f"all, since a busy processor alone could cost 5 % of that ({listed})"
+        )
+    return said
+
+
+def seconds_of_phases(run: Run) -> dict[tuple[str, str], float]:
+    """Returns how long a rank moved bytes in each phase, in the measured repetitions together."""
+    seconds: dict[tuple[str, str], float] = {}
+    for repetition in run.repetitions:
+        for phase in () if repetition.warmup else repetition.phases:
+            key = (str(phase.function), str(phase.direction))
+            seconds[key] = seconds.get(key, 0.0) + phase.io_seconds.mean
+    return seconds
+
+
+def is_short(seconds: float) -> bool:
+    return seconds < LEAST_SECONDS

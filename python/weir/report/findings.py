@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from weir.analysis import modes, stragglers, trends
 from weir.analysis.anomalies import FEW, LEAST_STALLED, STALL
 from weir.analysis.campaign_summary import level_text
-from weir.report.anomalies import LEAST_TRANSFERS
+from weir.report.anomalies import LEAST_TRANSFERS, is_short, seconds_of_phases
 from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import percent_text, plural, rate_text, seconds_text, size_text
 from weir.report.sources import Source, measured
@@ -160,13 +160,18 @@ def _of_rates(run: Run) -> list[str]:
 
 
 def _without(run: Run, is_meant: Callable[[str], bool]) -> list[PhaseKey]:
-    """Returns the phases with enough transfers to be examined that have no such label."""
+    """Returns the phases with enough transfers and time to be examined that have no such label."""
     labelled = {(one.function, one.direction) for one in run.anomalies or [] if is_meant(one.kind)}
     number: dict[PhaseKey, int] = {}
     for phase in (phase for repetition in measured(run) for phase in repetition.phases):
         key = (phase.function, phase.direction)
         number[key] = number.get(key, 0) + phase.operations
-    return [key for key, many in number.items() if many >= LEAST_TRANSFERS and key not in labelled]
+    seconds = seconds_of_phases(run)
+    return [
+        key
+        for key, many in number.items()
+        if many >= LEAST_TRANSFERS and key not in labelled and not is_short(seconds[key])
+    ]
 
 
 def _operations_of_a_rank(run: Run, key: PhaseKey) -> int:

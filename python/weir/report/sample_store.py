@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import numpy as np
@@ -35,6 +35,17 @@ class Rates:
 
     def plus(self, other: Rates) -> Rates:
         return Rates(self.edges, self.read + other.read, self.write + other.write)
+
+
+@dataclass(frozen=True)
+class GrownLink:
+    """What one network card of a host has moved, between which moments since the run's start."""
+
+    host: str
+    name: str
+    since: Floats
+    time: Floats
+    bytes: Floats
 
 
 class SampleStore:
@@ -108,6 +119,31 @@ class SampleStore:
             )
             for low, high in itertools.pairwise(ends.tolist())
         ]
+
+    def grown_links(self, column: Literal["bytes_read", "bytes_written"]) -> list[GrownLink]:
+        """Returns what the network cards of all hosts have moved, but for loopback devices."""
+        sql = (
+            "SELECT DISTINCT host, name FROM read_parquet(?) "
+            "WHERE kind = 'link' AND name != 'lo' ORDER BY ALL"
+        )
+        of_one = (
+            f"SELECT since_ns, time_ns, {column} FROM read_parquet(?) "
+            "WHERE kind = 'link' AND host = ? AND name = ? ORDER BY time_ns"
+        )
+        found = []
+        try:
+            with duckdb.connect() as connection:
+                for host, name in connection.execute(sql, [str(self._file)]).fetchall():
+                    given = [str(self._file), host, name]
+                    rows = connection.execute(of_one, given).fetchnumpy()
+                    since, time, grown = (
+                        np.ma.filled(one, 0).astype(np.float64) for one in rows.values()
+                    )
+                    found.append(GrownLink(host, name, since * 1e-9, time * 1e-9, grown))
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise ResultError(f"{self._file} cannot be read as samples: {reason}") from None
+        return found
 
     def _query(
         self, sql: str, parameters: list[Any], names: tuple[str, ...] = ("first", "last")
