@@ -27,9 +27,7 @@ from weir.sim.table import Simulated, enough_text, limit_text, slow_text, slow_u
 
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS / "sim"))
-sys.path.insert(0, str(TESTS.parent / "bench" / "compare"))
 
-import glean_judgements  # noqa: E402
 import transcripts  # noqa: E402
 
 TRANSCRIPTS = transcripts.read_transcripts(transcripts.FILE.read_text())
@@ -542,41 +540,3 @@ def test_simulated_ranks_get_no_settings_of_the_users_sessions(tmp_path: Path) -
     environment = {**os.environ, "WEIR_SIM": str(tells), "WEIR_PLATFORM": "intrepid"}
     with pytest.raises(BenchError, match="status 1: none"):
         simulate(intrepid(), glean(), environment)
-
-
-# ---- Findings -----------------------------------------------------------------------------------
-
-
-def test_a_finding_is_found_within_a_tenth() -> None:
-    def run(rate: float) -> list[str]:
-        made = glean_judgements.end_to_end(lambda _: outcome(rate * 2**30), 4096)
-        return [one.word for one in made if "4096 cores" in one.finding]
-
-    assert run(5.4 * 1.09) == ["found"]
-    assert run(5.4 * 1.11) == ["not found"]
-    assert run(5.4 * 0.89) == ["not found"]
-
-
-def test_rates_that_do_not_scale_are_not_found() -> None:
-    made = glean_judgements.scaling(lambda _: outcome(1e9), 65_536)
-    words = {one.finding: one.word for one in made}
-    assert words["glean scales perfectly from 4096 to 65536 cores"] == "not found"
-    assert made[-1].word == "not found"
-
-
-def test_a_flat_curve_of_stager_nodes_has_its_plateau_too_early() -> None:
-    made = glean_judgements.stager_nodes(lambda _: outcome(22.1 * 2**30))
-    assert [one.word for one in made] == ["not found", "found"]
-
-
-def test_applications_are_judged_by_their_figures() -> None:
-    def words(rate: float) -> dict[str, str]:
-        made = glean_judgements.applications(lambda _: outcome(rate * 2**30), 32_768)
-        return {one.finding: one.word for one in made}
-
-    flash = "FLASH checkpoint of 96 GiB, 32768 cores, 72 stager nodes: 31.3 GiB/s"
-    assert words(31.3 * 1.09)[flash] == "found"
-    assert words(31.3 * 1.11)[flash] == "not found"
-    grows = "the throughput of checkpoints grows with the cores, as more I/O nodes take part"
-    assert words(31.3)[grows] == "not found"
-    assert words(31.3)["factors over parallel netCDF and HDF5"] == "cannot be decided"
