@@ -382,8 +382,8 @@ def _both_ways(run: Simulate, most_cores: int) -> Judgement:
         each = [run(asked).bytes_per_second / GIB for asked in ways_out()]
         why += (
             f"; {WHOLE} cores reach {each[0]:.1f} to 100 stager nodes and {each[1]:.1f} to the "
-            f"file system, each alone, and so at most {sum(each):.1f} together (84); file servers that "
-            "only receive, as the paper's seem to, are no way out of the described machine"
+            f"file system, each alone, and so at most {sum(each):.1f} together (84); file servers "
+            "that only receive, as the paper's seem to, are no way out of the described machine"
         )
     return Judgement(
         "section 5.2.2",
