@@ -21,9 +21,9 @@ from weir.sim.job import Asked  # noqa: E402
 from weir.sim.program import Limit  # noqa: E402
 
 RECORDED = ROOT / "tests" / "reference" / "glean_outcomes.json"
-"""Outcomes of up to 32,768 cores. Without the file, `glean_findings.py --quick --pictures FOLDER
---outcomes FILE` makes it again."""
-QUICK = glean_findings.QUICK_CORES
+"""Without the file, `glean_findings.py --pictures FOLDER --outcomes FILE` makes it again, and also
+with --quick."""
+QUICK, WHOLE = glean_findings.QUICK_CORES, glean_judgements.WHOLE
 
 
 def reached(rate: float) -> Reached:
@@ -31,8 +31,8 @@ def reached(rate: float) -> Reached:
     return Reached(seconds=1, bytes_per_second=rate, limit=limit)
 
 
-def judged() -> dict[str, Judgement]:
-    made = glean_findings.judge(Outcomes(RECORDED, None), QUICK)
+def judged(most_cores: int) -> dict[str, Judgement]:
+    made = glean_findings.judge(Outcomes(RECORDED, None), most_cores)
     assert len({one.finding for one in made}) == len(made)
     return {one.finding: one for one in made}
 
@@ -41,23 +41,32 @@ def judged() -> dict[str, Judgement]:
 
 
 @pytest.mark.parametrize(
-    ("finding", "word", "figures"),
+    ("cores", "finding", "word", "figures"),
     [
-        ("posix, 4096 cores, 64 KiB: 50 % of the peak", "found, fitted", "(50 %)"),
+        (QUICK, "posix, 4096 cores, 64 KiB: 50 % of the peak", "found, fitted", "(50 %)"),
         (
+            QUICK,
             "collective I/O has half of POSIX's rate at 4096 KiB on 32,768",
             "not found",
             "0.30 (0.5)",
         ),
-        ("a rack of 4096 cores sends at most 6.7 GiB/s", "found", "6.56 (6.7"),
-        ("84 GiB/s to 128 file servers and 100 stager nodes together", "cannot be decided", "two"),
-        ("collective I/O fails to scale from 4096 to 16384", "not found", "of linear"),
-        ("POSIX approaches glean at large sizes", "found", "4096 KiB: "),
-        ("16384 cores, 36 stager nodes: 21.6 GiB/s", "not found", "17.5 (21.6), -19 %"),
+        (QUICK, "a rack of 4096 cores sends at most 6.7 GiB/s", "found", "6.56 (6.7"),
+        (
+            WHOLE,
+            "84 GiB/s to 128 file servers and 100 stager nodes together",
+            "cannot be decided",
+            "at most 68.6 together (84)",
+        ),
+        (QUICK, "collective I/O fails to scale from 4096 to 16384", "not found", "of linear"),
+        (QUICK, "POSIX approaches glean at large sizes", "found", "4096 KiB: "),
+        (QUICK, "16384 cores, 36 stager nodes: 21.6 GiB/s", "not found", "17.5 (21.6), -19 %"),
+        (WHOLE, "collective I/O fails to scale from 4096 to 65536", "found", "0.016, 0.064, 0.779"),
+        (WHOLE, "131072 cores, 96 stager nodes: 52.4 GiB/s", "found", "56.9 (52.4), +9 %"),
+        (WHOLE, "glean is up to 400 times as fast as mpi-io", "not found", "1495 times (400)"),
     ],
 )
-def test_recorded_outcomes_are_judged(finding: str, word: str, figures: str) -> None:
-    (one,) = [made for told, made in judged().items() if told.startswith(finding)]
+def test_recorded_outcomes_are_judged(cores: int, finding: str, word: str, figures: str) -> None:
+    (one,) = [made for told, made in judged(cores).items() if told.startswith(finding)]
     assert one.word == word
     assert figures in one.figures
 
