@@ -1,10 +1,14 @@
 // What was moved in a simulation, and what each part of the way did.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace weir::sim {
+
+constexpr std::size_t most_units_told = 1024;  // of a part
 
 // What was moved in all steps.
 struct Moved {
@@ -18,13 +22,24 @@ struct Moved {
   std::int64_t message_bytes = 0;
 };
 
+// What one unit of a part did.
+struct UnitLoad {
+  std::string name;  // its number, or the name of a link
+  double bytes = 0;
+  double busy_seconds = 0;
+  double speed = 1;  // share of the usual one
+};
+
 struct PartLoad {
   std::string name;
   std::int64_t units_used = 0;
   double bytes = 0;
   double most_bytes = 0;    // of the unit with the most
   double busy_seconds = 0;  // of the unit that is busy for longest
-  std::string busiest;      // that unit: its number, or the name of a link
+  std::string busiest;      // that unit's name
+  // By their numbers. Of a part with more than most_units_told, those that are busy for longest,
+  // and slow ones.
+  std::vector<UnitLoad> units;
 };
 
 }  // namespace weir::sim

@@ -118,9 +118,9 @@ Comms Execution::start_exchange(const Client& client, const Operation& operation
   for (const Share& share : client.sources(operation)) {
     const auto bytes = static_cast<double>(share.bytes);
     comms.push_back(start(machine_.way_between(share.place, client.group), bytes));
-    operations_.add_to_part_in_turn(share.place % part->units, bytes);
+    operations_.add_beside_turns(share.place % part->units, comms.back(), bytes);
     if (share.place != client.group) {
-      operations_.add_to_part_in_turn(client.group % part->units, bytes);
+      operations_.add_beside_turns(client.group % part->units, comms.back(), bytes);
     }
   }
   return comms;
@@ -333,8 +333,9 @@ Outcome Execution::run(sg4::Engine& engine) {
   outcome.unused_slow = machine_.unused_slow();
   if (asked_.exchange.seconds > 0) {
     const bool exchanges = asked_.exchange.aggregators_on_first_nodes > 0;
-    outcome.parts.push_back({exchanges ? "exchange" : "calls", 1, 0, 0,
-                             asked_.exchange.seconds * static_cast<double>(asked_.steps), "0"});
+    UnitLoads agreeing;
+    agreeing.add(0, 0, asked_.exchange.seconds * static_cast<double>(asked_.steps));
+    outcome.parts.push_back(agreeing.summary(exchanges ? "exchange" : "calls", {}));
   }
   const auto clients = static_cast<double>(flows_.clients.size());
   outcome.message_seconds = message_seconds_ / clients;

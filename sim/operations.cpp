@@ -8,20 +8,41 @@ namespace weir::sim {
 
 namespace sg4 = simgrid::s4u;
 
-PartLoad UnitLoads::summary(const std::string& name) const {
-  PartLoad load{name, static_cast<std::int64_t>(bytes.size()), 0, 0, 0, ""};
-  std::int64_t busiest = -1;
-  for (const auto& [unit, count] : bytes) {
-    load.bytes += count;
-    load.most_bytes = std::max(load.most_bytes, count);
+PartLoad UnitLoads::summary(const std::string& name,
+                            const std::function<std::string(std::int64_t)>& name_of,
+                            const std::function<double(std::int64_t)>& speed) const {
+  PartLoad load;
+  load.name = name;
+  load.units_used = std::ssize(loads_);
+  std::vector<std::int64_t> told;
+  for (const auto& [unit, one] : loads_) {
+    load.bytes += one.bytes;
+    load.most_bytes = std::max(load.most_bytes, one.bytes);
+    told.push_back(unit);
   }
-  for (const auto& [unit, seconds] : busy_seconds) {
-    if (busiest >= 0 && seconds <= load.busy_seconds) continue;
-    load.busy_seconds = seconds;
-    busiest = unit;
+  if (told.empty()) return load;
+  std::stable_sort(told.begin(), told.end(), [&](std::int64_t a, std::int64_t b) {
+    return loads_.at(a).busy_seconds > loads_.at(b).busy_seconds;
+  });
+  load.busy_seconds = loads_.at(told.front()).busy_seconds;
+  load.busiest = name_of(told.front());
+  const auto left_out =
+      told.begin() + static_cast<std::ptrdiff_t>(std::min(most_units_told, told.size()));
+  told.erase(
+      std::remove_if(left_out, told.end(), [&](std::int64_t unit) { return speed(unit) == 1; }),
+      told.end());
+  std::sort(told.begin(), told.end());
+  for (const std::int64_t unit : told) {
+    const Load& one = loads_.at(unit);
+    load.units.push_back({name_of(unit), one.bytes, one.busy_seconds, speed(unit)});
   }
-  if (busiest >= 0) load.busiest = std::to_string(busiest);
   return load;
+}
+
+PartLoad UnitLoads::summary(const std::string& name, const SlowUnits& slow) const {
+  return summary(
+      name, [](std::int64_t unit) { return std::to_string(unit); },
+      [&](std::int64_t unit) { return speed_of(slow, unit); });
 }
 
 sg4::CommPtr start(const Way& way, double bytes) {
@@ -46,8 +67,13 @@ Operations::Operations(const Description& asked, const Flows& flows, Machine::No
   }
 }
 
-void Operations::add_to_part_in_turn(std::int64_t unit, double bytes) {
+void Operations::add_beside_turns(std::int64_t unit, const sg4::CommPtr& flow, double bytes) {
   const Part& part = *machine_.part_in_turn();
+  // Units at which nobody takes a turn are not in the map.
+  if (const auto found = turns_.find(unit); found != turns_.end()) {
+    found->second.beside.push_back(flow);
+    found->second.begun_beside += bytes;
+  }
   loads_[static_cast<std::size_t>(machine_.number_in_turn())].add(
       unit, bytes, bytes / (part.bytes_per_second * speed_of(part.slow, unit)));
 }
@@ -58,12 +84,23 @@ void Operations::add_to_network_links(const Way& way, double bytes) {
   }
 }
 
+double Operations::carried_beside(Turns& turns) {
+  double left = 0;
+  std::erase_if(turns.beside, [&](const sg4::CommPtr& flow) {
+    const double remaining = flow->get_remaining();
+    left += remaining;
+    return remaining <= 0;
+  });
+  return turns.begun_beside - left;
+}
+
 PartLoad Operations::network_load() const {
-  PartLoad load = network_loads_.summary("links between switches");
-  if (!load.busiest.empty()) {
-    load.busiest = asked_.network->shape.name_of(std::stoll(load.busiest));
-  }
-  return load;
+  return network_loads_.summary(
+      "links between switches",
+      [&](std::int64_t link) { return asked_.network->shape.name_of(link); },
+      [&](std::int64_t link) {
+        return machine_.rate_between_switches(link) / asked_.network->bytes_per_second;
+      });
 }
 
 Comms Operations::start_rest(const Client& client, const Operation& operation) {
@@ -90,14 +127,20 @@ Comms Operations::start_rest(const Client& client, const Operation& operation) {
 void Operations::take_turn(const Part& part, const Client& client, const Operation& operation) {
   const auto bytes = static_cast<double>(operation.bytes);
   const std::int64_t unit = machine_.turn_of(client) % part.units;
+  Turns& turns = turns_.at(unit);
   const double began = sg4::Engine::get_clock();
+  const double carried_before = carried_beside(turns);
   const sg4::CommPtr flow = start(machine_.way_in_turn(machine_.turn_of(client)), bytes);
   double seconds = static_cast<double>(operation.calls) * part.operation_seconds;
   if (part.copy_bytes_per_second > 0) seconds += bytes / part.copy_bytes_per_second;
   sg4::this_actor::sleep_for(seconds / speed_of(part.slow, unit));
   flow->wait();
-  loads_[static_cast<std::size_t>(machine_.number_in_turn())].add(unit, bytes,
-                                                                  sg4::Engine::get_clock() - began);
+  // The unit is busy for the whole turn. What passed beside the operation has its own share of the
+  // time already.
+  const double seconds_beside = (carried_beside(turns) - carried_before) /
+                                (part.bytes_per_second * speed_of(part.slow, unit));
+  loads_[static_cast<std::size_t>(machine_.number_in_turn())].add(
+      unit, bytes, sg4::Engine::get_clock() - began - seconds_beside);
 }
 
 void Operations::transfer(const Client& client, const Operation& operation) {
@@ -135,11 +178,11 @@ std::vector<PartLoad> Operations::part_loads() const {
   std::vector<PartLoad> loads;
   loads.reserve(asked_.parts.size() + 3);
   for (std::size_t i = 0; i < asked_.parts.size(); ++i) {
-    loads.push_back(loads_[i].summary(asked_.parts[i].name));
+    loads.push_back(loads_[i].summary(asked_.parts[i].name, asked_.parts[i].slow));
   }
-  loads.push_back(received_.summary("messages received"));
-  loads.push_back(sent_.summary("messages sent"));
-  if (!copied_.bytes.empty()) loads.push_back(copied_.summary("copies in memory"));
+  loads.push_back(received_.summary("messages received", asked_.messages.slow));
+  loads.push_back(sent_.summary("messages sent", asked_.messages.slow));
+  if (!copied_.empty()) loads.push_back(copied_.summary("copies in memory", {}));
   return loads;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <simgrid/s4u.hpp>
@@ -22,15 +23,28 @@ using Comms = std::vector<simgrid::s4u::CommPtr>;
 void wait_all(Comms& comms);
 
 // Loads of the units of one part.
-struct UnitLoads {
-  std::map<std::int64_t, double> bytes;
-  std::map<std::int64_t, double> busy_seconds;
-
-  void add(std::int64_t unit, double more_bytes, double more_seconds) {
-    bytes[unit] += more_bytes;
-    busy_seconds[unit] += more_seconds;
+class UnitLoads {
+ public:
+  void add(std::int64_t unit, double bytes, double busy_seconds) {
+    loads_[unit].bytes += bytes;
+    loads_[unit].busy_seconds += busy_seconds;
   }
-  [[nodiscard]] PartLoad summary(const std::string& name) const;
+  [[nodiscard]] bool empty() const { return loads_.empty(); }
+  // Returns the loads of a part with this name, whose units have the names and speeds that the
+  // functions return.
+  [[nodiscard]] PartLoad summary(const std::string& name,
+                                 const std::function<std::string(std::int64_t)>& name_of,
+                                 const std::function<double(std::int64_t)>& speed) const;
+  // Likewise for units that have numbers.
+  [[nodiscard]] PartLoad summary(const std::string& name, const SlowUnits& slow) const;
+
+ private:
+  struct Load {
+    double bytes = 0;
+    double busy_seconds = 0;
+  };
+
+  std::map<std::int64_t, Load> loads_;
 };
 
 class Operations {
@@ -41,8 +55,9 @@ class Operations {
   [[nodiscard]] const Machine& machine() const { return machine_; }
   // Called by an actor: does one operation of the client, whose messages have come.
   void transfer(const Client& client, const Operation& operation);
-  // Add bytes to the loads of the part in turn, and of the links between switches.
-  void add_to_part_in_turn(std::int64_t unit, double bytes);
+  // Adds what a flow carries through a unit of the part in turn beside its operations.
+  void add_beside_turns(std::int64_t unit, const simgrid::s4u::CommPtr& flow, double bytes);
+  // Adds bytes to the loads of the links between switches.
   void add_to_network_links(const Way& way, double bytes);
   // Add to the loads of a node's own link for messages.
   void add_to_link_into(std::int64_t node, double bytes, double seconds) {
@@ -71,10 +86,15 @@ class Operations {
   struct Turns {
     simgrid::s4u::SemaphorePtr turn;
     simgrid::s4u::SemaphorePtr places;  // of operations under way on the rest of the way, or null
+    // Flows beside operations that may be under way, and the bytes of all that have begun.
+    std::vector<simgrid::s4u::CommPtr> beside;
+    double begun_beside = 0;
   };
 
   [[nodiscard]] Comms start_rest(const Client& client, const Operation& operation);
   void take_turn(const Part& part, const Client& client, const Operation& operation);
+  // Returns the bytes that flows beside operations have carried so far.
+  [[nodiscard]] static double carried_beside(Turns& turns);
 
   const Description& asked_;
   Machine machine_;

@@ -121,12 +121,20 @@ double share_of(const PartLoad& load, double seconds) {
 }
 
 ordered_json json_of(const PartLoad& load, double seconds) {
+  ordered_json units = ordered_json::array();
+  for (const UnitLoad& unit : load.units) {
+    units.push_back({{"name", unit.name},
+                     {"bytes", unit.bytes},
+                     {"busy_seconds", unit.busy_seconds},
+                     {"speed", unit.speed}});
+  }
   return {{"name", load.name},
           {"units_used", load.units_used},
           {"bytes", load.bytes},
           {"most_bytes_of_a_unit", load.most_bytes},
           {"busy_share", share_of(load, seconds)},
-          {"busiest", load.busiest}};
+          {"busiest", load.busiest},
+          {"units", units}};
 }
 
 }  // namespace

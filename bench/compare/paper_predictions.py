@@ -16,12 +16,11 @@ lacks.
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from programs import CLONE
+from printed_numbers import rows_of
 
 from weir.analysis.findings import Judgement, table
 from weir.model import uselton
@@ -34,7 +33,6 @@ from weir.results.platform import Platform
 from weir.results.platform_file import load_platform
 from weir.results.schema import Parameter, Plan, PlannedPhase
 
-REFERENCE = CLONE / "tests" / "reference"
 GIGA = 1e9
 MEGA = 1e6
 MIB = 2**20
@@ -56,12 +54,6 @@ MACHINES = (
 )
 RETUNED = ("jaguar", "franklin")
 """Machines whose files the paper also striped over all targets."""
-
-
-def rows_of(name: str) -> list[dict[str, str]]:
-    """Returns the rows of a table of the papers' numbers."""
-    with (REFERENCE / f"{name}.csv").open(encoding="utf-8") as lines:
-        return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 def shipped_platform(name: str) -> Platform:

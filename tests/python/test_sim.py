@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -22,14 +23,12 @@ from weir.results.platform import Platform
 from weir.sim.description import describe
 from weir.sim.job import Asked, Slow, check, points, size_in, slow_in, sweep_levels
 from weir.sim.picture import write_picture
-from weir.sim.program import Outcome, simulate
-from weir.sim.table import Simulated, enough_text, limit_text, slow_text
+from weir.sim.program import Outcome, UnitLoad, simulate
+from weir.sim.table import Simulated, enough_text, limit_text, slow_text, slow_units
 
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS / "sim"))
-sys.path.insert(0, str(TESTS.parent / "bench" / "compare"))
 
-import glean_judgements  # noqa: E402
 import transcripts  # noqa: E402
 
 TRANSCRIPTS = transcripts.read_transcripts(transcripts.FILE.read_text())
@@ -80,6 +79,10 @@ def outcome(rate: float, limit: str = "stagers", busy: float = 0.9) -> Outcome:
                     "most_bytes_of_a_unit": rate,
                     "busy_share": busy,
                     "busiest": "0",
+                    "units": [
+                        {"name": "0", "bytes": rate / 2, "busy_seconds": busy, "speed": 0.5},
+                        {"name": "1", "bytes": rate / 2, "busy_seconds": busy / 2, "speed": 1},
+                    ],
                 }
             ],
             "limit": {"name": limit, "busy_share": busy, "busiest": "0"},
@@ -444,10 +447,43 @@ def test_a_picture_names_rates_and_limits(tmp_path: Path, suffix: str, levels: i
     assert "limit: stagers" in text
     if suffix == ".svg":
         bars = ET.fromstring(text).findall(".//{http://www.w3.org/2000/svg}rect")
-        assert len(bars) == 1 + 2 * levels  # the paper, and a track and a bar for each
+        # The paper, a track and a bar for each, and the two units of a part.
+        assert len(bars) == 1 + 2 * levels + (2 if levels == 1 else 0)
+    if levels == 1:
+        assert "busiest: 0" in text
+        assert "slow: 0 at 50 %" in text
+
+
+def test_a_picture_of_many_units_has_bars_of_several(tmp_path: Path) -> None:
+    one = outcome(1e9)
+    units = [UnitLoad(name=str(i), bytes=1, busy_seconds=0.5, speed=1) for i in range(1024)]
+    units[700] = units[700].model_copy(update={"busy_seconds": 0.9})
+    part = one.parts[0].model_copy(update={"units": units, "units_used": 1500, "busiest": "700"})
+    several = [Simulated({}, glean(), one.model_copy(update={"parts": [part]}))]
+    text = write_picture(tmp_path / "sim.svg", "intrepid", several).read_text()
+    assert "busiest: 700; 476 no busier ones left out" in text
+    assert text.count("<title>") == 171  # of 6 units each
+    assert "stagers 696 to 701: 1 bytes, busy for 900 ms" in text
+
+
+def test_slow_units_are_told_with_their_loads() -> None:
+    assert slow_units(outcome(2 << 20)) == [
+        "stagers, unit 0 at 50 % of its speed: 1.00 MiB, busy 90 % of the time"
+    ]
 
 
 # ---- Through weir-sim ---------------------------------------------------------------------------
+
+
+def weir_sim(description: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [find_program(os.environ, SIMULATOR)],
+        input=json.dumps(description),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
 
 @needs_simulator
@@ -455,6 +491,78 @@ def test_a_picture_names_rates_and_limits(tmp_path: Path, suffix: str, levels: i
 def test_predictions_are_those_of_the_transcript(command: str) -> None:
     """A change is a mistake, or belongs into the file: tests/sim/transcripts.py writes it."""
     assert transcripts.run(command) == TRANSCRIPTS[command]
+
+
+@pytest.mark.parametrize("command", TRANSCRIPTS)
+def test_no_part_of_a_transcript_is_busy_for_more_than_the_time(command: str) -> None:
+    shares = [int(text) for text in re.findall(r"(\d+) %", TRANSCRIPTS[command])]
+    assert shares
+    assert max(shares) <= 100
+
+
+@needs_simulator
+@pytest.mark.parametrize(
+    "asked",
+    [
+        # The exchange passes the same units as the operations, at the same time.
+        Asked("messages", 1024, "mpi-io", "io-nodes", 4 << 20),
+        Asked("messages", 1024, "mpi-io", "io-nodes", 4 << 10, steps=3),
+        Asked("messages", 1024, "mpi-io", "storage", 1 << 20, read=True),
+        Asked("messages", 1024, "glean", "stagers", 1 << 20, stagers=3),
+    ],
+)
+def test_no_unit_is_busy_for_more_than_the_time(asked: Asked) -> None:
+    found = simulate(intrepid(), asked)
+    for part in found.parts:
+        assert part.busy_share <= 1 + 1e-9, part.name
+        assert all(one.busy_seconds <= found.seconds * (1 + 1e-9) for one in part.units), part.name
+    assert found.limit.busy_share > 0.5
+
+
+@needs_simulator
+def test_units_add_up_to_their_part() -> None:
+    asked = made_up(128 * 16, bytes=4 << 20, slow=(slow_in("target=7:0.1"),))
+    found = simulate(find_platform("made-up"), asked)
+    targets = next(part for part in found.parts if part.name == "OST")
+    assert [one.name for one in targets.units] == [str(number) for number in range(64)]
+    assert sum(one.bytes for one in targets.units) == targets.bytes
+    assert {one.name: one.speed for one in targets.units if one.speed != 1} == {"7": 0.1}
+    slow, usual = targets.units[7], targets.units[8]
+    assert slow.busy_seconds == pytest.approx(10 * usual.busy_seconds)
+    links = next(part for part in found.parts if part.name == "links between switches")
+    assert links.busiest in {one.name for one in links.units}
+
+
+@needs_simulator
+@pytest.mark.parametrize(
+    ("nodes", "slow", "told", "last"),
+    [(1024, [], 1024, 1023), (1025, [], 1024, 1023), (1026, [1025], 1025, 1025)],
+)
+def test_of_many_units_the_busiest_and_the_slow_ones_are_told(
+    nodes: int, slow: list[int], told: int, last: int
+) -> None:
+    """The last node has next to no bytes."""
+    links = {
+        "name": "link",
+        "users": "node",
+        "units": nodes,
+        "bytes_per_second": 1e9,
+        "slow": [{"unit": unit, "share": 0.5} for unit in slow],
+    }
+    description = {
+        "nodes": nodes,
+        "ranks_per_node": 1,
+        "parts": [links],
+        "messages": {"bytes_per_second": 0, "seconds_each": 0},
+        "array": {"shape": str((nodes << 10) - 1000), "type": "uint8", "distribution": "BLOCK"},
+        "strategy": "direct",
+    }
+    done = weir_sim(description)
+    assert done.returncode == 0, done.stderr
+    part = json.loads(done.stdout)["parts"][0]
+    assert part["units_used"] == nodes
+    assert len(part["units"]) == told
+    assert part["units"][-1]["name"] == str(last)
 
 
 @needs_simulator
@@ -532,14 +640,7 @@ def test_a_mistake_of_the_array_is_one_line_and_a_usage_error() -> None:
 
 @needs_simulator
 def test_weir_sim_refuses_what_is_no_description() -> None:
-    done = subprocess.run(
-        [find_program(os.environ, SIMULATOR)],
-        input=json.dumps({"nodes": 1}),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = weir_sim({"nodes": 1})
     assert done.returncode == 2
     assert done.stderr.startswith("weir-sim: the description: ")
     assert done.stderr.count("\n") == 1
@@ -567,44 +668,6 @@ def test_simulated_ranks_get_no_settings_of_the_users_sessions(tmp_path: Path) -
     environment = {**os.environ, "WEIR_SIM": str(tells), "WEIR_PLATFORM": "intrepid"}
     with pytest.raises(BenchError, match="status 1: none"):
         simulate(intrepid(), glean(), environment)
-
-
-# ---- Findings -----------------------------------------------------------------------------------
-
-
-def test_a_finding_is_found_within_a_tenth() -> None:
-    def run(rate: float) -> list[str]:
-        made = glean_judgements.end_to_end(lambda _: outcome(rate * 2**30), 4096)
-        return [one.word for one in made if "4096 cores" in one.finding]
-
-    assert run(5.4 * 1.09) == ["found"]
-    assert run(5.4 * 1.11) == ["not found"]
-    assert run(5.4 * 0.89) == ["not found"]
-
-
-def test_rates_that_do_not_scale_are_not_found() -> None:
-    made = glean_judgements.scaling(lambda _: outcome(1e9), 65_536)
-    words = {one.finding: one.word for one in made}
-    assert words["glean scales perfectly from 4096 to 65536 cores"] == "not found"
-    assert made[-1].word == "not found"
-
-
-def test_a_flat_curve_of_stager_nodes_has_its_plateau_too_early() -> None:
-    made = glean_judgements.stager_nodes(lambda _: outcome(22.1 * 2**30))
-    assert [one.word for one in made] == ["not found", "found"]
-
-
-def test_applications_are_judged_by_their_figures() -> None:
-    def words(rate: float) -> dict[str, str]:
-        made = glean_judgements.applications(lambda _: outcome(rate * 2**30), 32_768)
-        return {one.finding: one.word for one in made}
-
-    flash = "FLASH checkpoint of 96 GiB, 32768 cores, 72 stager nodes: 31.3 GiB/s"
-    assert words(31.3 * 1.09)[flash] == "found"
-    assert words(31.3 * 1.11)[flash] == "not found"
-    grows = "the throughput of checkpoints grows with the cores, as more I/O nodes take part"
-    assert words(31.3)[grows] == "not found"
-    assert words(31.3)["factors over parallel netCDF and HDF5"] == "cannot be decided"
 
 
 @needs_simulator

@@ -35,9 +35,9 @@ def with_simulation(platform: Platform, direction: str) -> Platform:
     """Returns the platform with a way to storage in this direction, if it has no simulation.
 
     The way has the stages of durable writes or of reads from storage, in their order. The fixed
-    cost of a stage counts where a node has it; a target's does not, since nodes, and not targets, do
-    operations in turn in the simulation. The platform is returned as it is if it has a simulation,
-    was not measured, or has no such stage.
+    cost of a node's stage counts; that of a target does not, because the simulation has operations
+    in turn at nodes only. The platform is returned as it is if it has a simulation, was not
+    measured, or has no such stage.
     """
     if platform.simulation is not None or platform.measured_utc is None:
         return platform

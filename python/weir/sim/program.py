@@ -21,6 +21,17 @@ from weir.sim.job import Asked
 DEFAULT_TIMEOUT = 3600.0
 
 
+class UnitLoad(Record):
+    """What one unit of a part did."""
+
+    name: str
+    """Its number, or the name of a link."""
+    bytes: NonNegative
+    busy_seconds: NonNegative
+    speed: NonNegative
+    """Share of the usual speed."""
+
+
 class PartLoad(Record):
     """What one part of the way did."""
 
@@ -31,7 +42,10 @@ class PartLoad(Record):
     busy_share: NonNegative
     """Share of the time for which the busiest unit is busy."""
     busiest: str
-    """That unit: its number, or the name of a link."""
+    """That unit's name."""
+    units: list[UnitLoad]
+    """By their numbers. Of a part with more than 1024, those that are busy for longest, and slow
+    ones."""
 
 
 class Limit(Record):

@@ -90,6 +90,8 @@ def show_one(console: Console, platform: Platform, one: Simulated) -> None:
         console.print(FAR_ENDS, highlight=False, markup=False)
     console.print()
     console.print(_parts(outcome))
+    for line in slow_units(outcome):
+        console.print(line, highlight=False, markup=False)
     times = outcome.client_seconds
     console.print(
         f"a client waits {seconds_text(times.messages)} for messages and "
@@ -184,6 +186,18 @@ def slow_text(one: Simulated) -> str:
         f"{names} costs {seconds_text(one.cost_seconds)}: {factor:.2f} times as long as without "
         f"({rate_text(without.bytes_per_second)} in {seconds_text(without.seconds)})"
     )
+
+
+def slow_units(outcome: Outcome) -> list[str]:
+    """Returns what each slow unit of each part did."""
+    return [
+        f"{part.name}, unit {unit.name} at {percent_text(unit.speed)} of its speed: "
+        f"{size_text(unit.bytes)}, busy {percent_text(unit.busy_seconds / outcome.seconds)} of the "
+        "time"
+        for part in outcome.parts
+        for unit in part.units
+        if unit.speed < 1
+    ]
 
 
 def enough_text(several: Sequence[Simulated]) -> str:
