@@ -43,6 +43,12 @@ void Stager::take_from_peer(ClientId number, const transport::Message& message) 
     return;
   }
   Session& session = found->second;
+  if (const auto* const refused = std::get_if<transport::Refused>(&message)) {
+    say(fmt::format("{} ends the connection: {}", name_of(clients_.at(number)), refused->reason));
+    actions_.emplace_back(Disconnect{number});
+    remove(number);
+    return;
+  }
   if (const auto* const failed = std::get_if<transport::SessionFailed>(&message)) {
     take_failure(session_number, session, failed->reason.status);
     return;

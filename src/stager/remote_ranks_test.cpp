@@ -44,6 +44,8 @@ class RemoteRanks : public testing::Test {
         last_ = std::move(sent->message);
       } else if (const auto* const gone = std::get_if<Disconnect>(&action)) {
         ended_ = gone->client;
+      } else if (const auto* const line = std::get_if<Say>(&action)) {
+        said_ = line->line;
       } else if (const auto* const fill = std::get_if<Fill>(&action)) {
         fill_ = *fill;
       } else if (const auto* const lock = std::get_if<AcquireLock>(&action)) {
@@ -115,12 +117,44 @@ class RemoteRanks : public testing::Test {
   ClientId client_ = 0;
   transport::Message last_;
   ClientId ended_ = 0;
+  std::string said_;
   bool trusts_ = false;
   std::optional<Fill> fill_;
   std::optional<AcquireLock> lock_;
   std::string unlocked_;
   ClientId attached_ = 0;
 };
+
+TEST_F(RemoteRanks, WhatCannotBeReadEndsTheSessionByName) {
+  bring(enter(), 10);
+  handle(Unreadable{client_, Error(ErrorCode::corrupt, "it was damaged", "10.0.0.2:4711")});
+  const std::string line = "rank 0 of p is sent away by the stager on h: it was damaged";
+  EXPECT_EQ(said_, line + " (10.0.0.2:4711)");
+  ASSERT_TRUE(std::holds_alternative<transport::Refused>(last_));
+  EXPECT_EQ(std::get<transport::Refused>(last_).reason, line);
+  EXPECT_TRUE(has_ended());
+  EXPECT_TRUE(stager_.is_idle());
+  EXPECT_EQ(stager_.free_blocks(), 4);
+}
+
+TEST_F(RemoteRanks, ARankThatCannotReadItsAnswersEndsItsSession) {
+  bring(enter(), 10);
+  receive(transport::Refused{"it was damaged"});
+  EXPECT_EQ(said_, "rank 0 of p ends its session: it was damaged");
+  EXPECT_TRUE(has_ended());
+  EXPECT_TRUE(stager_.is_idle());
+  EXPECT_EQ(stager_.free_blocks(), 4);
+}
+
+TEST_F(RemoteRanks, AStrangerThatCannotBeReadIsSentAway) {
+  connect();
+  handle(Unreadable{client_, Error(ErrorCode::corrupt, "it is no message", "10.0.0.2:4711")});
+  EXPECT_EQ(said_,
+            "somebody who has not said who it is is sent away by the stager on h: it is no "
+            "message (10.0.0.2:4711)");
+  EXPECT_TRUE(has_ended());
+  EXPECT_EQ(stager_.strangers(), 0U);
+}
 
 class OverUcx : public RemoteRanks {
  protected:

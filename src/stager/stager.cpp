@@ -40,6 +40,16 @@ void Stager::send(ClientId client, transport::Message message) {
   actions_.emplace_back(Send{client, std::move(message)});
 }
 
+void Stager::say(std::string line) { actions_.emplace_back(Say{std::move(line)}); }
+
+std::string Stager::name_of(const Client& client) const {
+  const auto session = sessions_.find(client.session);
+  if (session == sessions_.end()) return "somebody who has not said who it is";
+  const std::string& program = session->second.program;
+  return client.is_remote ? fmt::format("another stager of {}", program)
+                          : fmt::format("rank {} of {}", client.rank, program);
+}
+
 void Stager::refuse(ClientId client, std::string reason) {
   send(client, transport::Refused{std::move(reason)});
   actions_.emplace_back(Disconnect{client});
@@ -83,6 +93,17 @@ void Stager::take(const Connected& event) {
 }
 
 void Stager::take(const Disconnected& event) { remove(event.client); }
+
+// Nothing of what could not be read is used, so that the step to which it belongs cannot end.
+void Stager::take(const Unreadable& event) {
+  const auto found = clients_.find(event.client);
+  if (found == clients_.end()) return;
+  const std::string line = fmt::format("{} is sent away by the stager on {}: {}",
+                                       name_of(found->second), settings_.host, event.why.message);
+  // A socket's path is that of the other side.
+  say(event.why.file.empty() ? line : fmt::format("{} ({})", line, event.why.file));
+  refuse(event.client, line);
+}
 
 void Stager::remove(ClientId client) {
   const auto found = clients_.find(client);
@@ -211,6 +232,7 @@ void Stager::take(ClientId number, const transport::Hello& message) {
   const auto [known, is_new] = by_name_.try_emplace(message.session, last_session_ + 1);
   if (is_new) ++last_session_;
   client.session = known->second;
+  client.rank = message.rank;
   Session& session = sessions_[client.session];
   if (is_new) {
     session.name = message.session;
@@ -422,6 +444,13 @@ void Stager::take(ClientId number, const transport::Drain& /*message*/) {
 void Stager::take(ClientId client, const transport::Goodbye& /*message*/) {
   actions_.emplace_back(Disconnect{client});
   remove(client);
+}
+
+// The rank could not read what it was sent.
+void Stager::take(ClientId number, const transport::Refused& message) {
+  say(fmt::format("{} ends its session: {}", name_of(clients_.at(number)), message.reason));
+  actions_.emplace_back(Disconnect{number});
+  remove(number);
 }
 
 void Stager::take(ClientId client, const transport::AskReport& /*message*/) {

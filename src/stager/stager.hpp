@@ -146,6 +146,7 @@ class Stager {
   };
   struct Client {
     SessionId session = 0;   // 0: has not said Hello, or Peer
+    std::int32_t rank = 0;   // with `session`, unless it is another stager
     bool is_remote = false;  // another stager, or somebody who has shown nothing so far
     bool is_remote_rank = false;
     bool has_knocked = false;
@@ -167,6 +168,7 @@ class Stager {
   void take(const Received& event);
   void take(const Piece& event);
   void take(const Disconnected& event);
+  void take(const Unreadable& event);
   void take(const ProofChecked& event);
   void take(const Linked& event);
   void take(const JobEnded& event);
@@ -191,6 +193,7 @@ class Stager {
   void take(ClientId number, const transport::JoinHome& message);
   void take(ClientId number, const transport::SealStep& message);
   void take(ClientId client, const transport::Goodbye& message);
+  void take(ClientId number, const transport::Refused& message);
   void take(ClientId client, const transport::AskReport& message);
   void take(ClientId client, const transport::Stop& message);
   template <typename Other>
@@ -224,6 +227,9 @@ class Stager {
   void take_filled_block(const Received& event, const transport::FilledBlock& filled);
 
   void send(ClientId client, transport::Message message);
+  void say(std::string line);
+  // Returns who a client is, for people.
+  [[nodiscard]] std::string name_of(const Client& client) const;
   // Ends a connection whose messages make no sense.
   void refuse(ClientId client, std::string reason);
   void remove(ClientId client);

@@ -128,7 +128,7 @@ class Conversation {
   void receive(std::size_t connection, Input bytes) {
     auto message = transport::parse(bytes);
     if (!message) {  // as the server does
-      stager_has(stager::Disconnected{numbers_.at(connection)});
+      stager_has(stager::Unreadable{numbers_.at(connection), message.error()});
       connect(connection);
       return;
     }
