@@ -59,6 +59,8 @@ std::string Stager::report() const {
     one["waits_for_space"] = session.waits_for_space;
     one["waits_for"] = reason_to_wait(number, session);
     one["joined_stagers"] = session.peers.size();
+    one["not_in_journal"] =
+        settings_.has_journal && !is_journaled(session) ? "its ranks have several stagers" : "";
     one["has_joined"] = session.home.state == Home::State::joined;
     one["failure"] = session.failure.ok() ? "" : session.failure.error().text();
     all["sessions"].push_back(std::move(one));

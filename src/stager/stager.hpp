@@ -257,6 +257,8 @@ class Stager {
     return settings_.has_journal && session.peers.empty() &&
            session.home.state == Home::State::none;
   }
+  // Says so where a journal does not have the session.
+  void say_if_not_journaled(const Session& session);
   void end_recording(const Recording& ended);
   void end_ticket(Session& session, std::uint64_t ticket);
   void fail(Session& session, const Status& why);

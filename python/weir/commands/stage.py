@@ -259,6 +259,8 @@ def _show(report: dict[str, Any]) -> None:
     for one in report["sessions"]:
         with_others = f"ok, with {one['joined_stagers']} others" if one["joined_stagers"] else "ok"
         state = one["failure"] or one["waits_for"] or with_others
+        if one["not_in_journal"]:
+            state += f"; not in the journal: {one['not_in_journal']}"
         table.add_row(
             one["program"],
             str(one["ranks"]),
