@@ -1,5 +1,6 @@
 // What a stager takes over a network: nothing from who does not show who it is, and from who does,
 // only bytes for blocks that it was granted.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -135,6 +136,36 @@ TEST_F(RemoteRanks, WhatCannotBeReadEndsTheSessionByName) {
   EXPECT_TRUE(has_ended());
   EXPECT_TRUE(stager_.is_idle());
   EXPECT_EQ(stager_.free_blocks(), 4);
+}
+
+TEST_F(RemoteRanks, AProgramThatIsLostIsNamedInALine) {
+  constexpr const char* line =
+      "p was lost: connections of its ranks, 1 in number, ended without a farewell. Accepted steps "
+      "that are still to be stored: {}. Bytes of a step that had not ended, which are dropped: {}";
+  const auto hand_over = [&](std::int64_t block) {
+    bring(block, 10);
+    bring(block, transport::extent_bytes, true);
+    receive(transport::FilledBlock{block, 1}, std::vector<transport::BlockExtent>{{1, 0, 10}});
+  };
+  // A step was accepted, and of the next one a block was handed over and a part of another came.
+  hand_over(enter());
+  receive(transport::CommitStep{.path = "/f", .update = {}});
+  receive(transport::Reserve{2});
+  const std::vector<std::int64_t> blocks = std::get<transport::Granted>(last_).blocks;
+  ASSERT_EQ(blocks.size(), 2U);
+  hand_over(blocks.front());
+  bring(blocks.back(), 7);
+  handle(Disconnected{client_});
+  EXPECT_EQ(said_, fmt::format(line, 1, 17));
+  EXPECT_FALSE(stager_.is_idle());
+  // Whoever says farewell is not lost.
+  said_.clear();
+  connect();
+  knock();
+  prove("secret");
+  receive(transport::Hello{.session = {std::byte{8}}, .rank = 0, .program = "q"});
+  receive(transport::Goodbye{});
+  EXPECT_EQ(said_, "");
 }
 
 TEST_F(RemoteRanks, ARankThatCannotReadItsAnswersEndsItsSession) {

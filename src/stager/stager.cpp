@@ -92,7 +92,14 @@ void Stager::take(const Connected& event) {
   client.nonce = event.nonce;
 }
 
-void Stager::take(const Disconnected& event) { remove(event.client); }
+void Stager::take(const Disconnected& event) {
+  const auto found = clients_.find(event.client);
+  if (found != clients_.end() && !found->second.is_remote) {
+    const auto session = sessions_.find(found->second.session);
+    if (session != sessions_.end()) ++session->second.lost_ranks;
+  }
+  remove(event.client);
+}
 
 // Nothing of what could not be read is used, so that the step to which it belongs cannot end.
 void Stager::take(const Unreadable& event) {
@@ -110,9 +117,12 @@ void Stager::remove(ClientId client) {
   if (found == clients_.end()) return;
   const SessionId number = found->second.session;
   const bool is_remote = found->second.is_remote;
-  for (const auto& [block, filled] : found->second.granted) blocks_.give_back(block);
-  std::erase(wanting_, client);
   const auto session = sessions_.find(number);
+  for (const auto& [block, filled] : found->second.granted) {
+    blocks_.give_back(block);
+    if (session != sessions_.end()) session->second.unfinished += filled.begin;
+  }
+  std::erase(wanting_, client);
   if (session != sessions_.end() && !is_remote) {
     --ranks_;
     for (const auto& [file, named] : found->second.files) {
@@ -127,11 +137,23 @@ void Stager::remove(ClientId client) {
     left.clients.erase(client);
     std::erase(left.home.waiting, client);
     std::erase_if(left.waiting, [&](const auto& one) { return one.first == client; });
-    if (left.clients.empty()) drop_unfinished(left);
+    if (left.clients.empty()) {
+      drop_unfinished(left);
+      say_if_lost(left);
+    }
     advance(number, left);
     end_if_over(number);
   }
   grant();
+}
+
+void Stager::say_if_lost(const Session& session) {
+  if (session.lost_ranks == 0) return;
+  say(
+      fmt::format("{} was lost: connections of its ranks, {} in number, ended without a farewell. "
+                  "Accepted steps that are still to be stored: {}. Bytes of a step that had not "
+                  "ended, which are dropped: {}",
+                  session.program, session.lost_ranks, session.queue.steps(), session.unfinished));
 }
 
 void Stager::end_if_over(SessionId number) {

@@ -266,6 +266,8 @@ class Stager {
   void drop_behind(Session& session, std::size_t items);
   void answer_drains(const Session& session);
   void drop_unfinished(Session& session);
+  // All ranks of the session have left: says so where some did not say farewell.
+  void say_if_lost(const Session& session);
   // Forgets the session if nothing of it is left.
   void end_if_over(SessionId number);
   // Returns whether ranks wait although all memory is ready: only writing can make some free.

@@ -120,6 +120,8 @@ def test_accepted_steps_survive_the_program(
     path = tmp_path / f"out.{SUFFIXES[file_format]}"
     assert steps_in(path, with_remains=when == "in_a_step") == 3
     assert not Path(f"{path}.weir_lock").exists()
+    for one in (stagers, *stagers.others):
+        assert one.log().count(" was lost: connections of its ranks, ") == 1, one.log()
 
 
 def test_strangers_are_sent_away_and_keep_nobody_out(tmp_path: Path) -> None:
