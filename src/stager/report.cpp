@@ -37,6 +37,7 @@ std::string Stager::report() const {
   all["free_bytes"] = blocks_.free() * settings_.block_bytes;
   all["client_memory_bytes"] = settings_.client_blocks * settings_.block_bytes;
   all["client_files"] = settings_.client_files;
+  all["client_connections"] = settings_.client_connections;
   all["connections"] = settings_.connections;
   all["spill_bytes"] = settings_.spill_slots * settings_.block_bytes;
   all["spilled_bytes"] = (slots_.all() - slots_.free()) * settings_.block_bytes;

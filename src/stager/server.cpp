@@ -73,6 +73,7 @@ class Server {
                  .name = fmt::format("{} {}", storage::process_name(), monotonic_ns()),
                  .client_blocks = settings.client_memory / settings.block_bytes,
                  .client_files = settings.client_files,
+                 .client_connections = settings.client_connections,
                  .connections = settings.connections,
                  .host = storage::host_name(),
                  .secret = secret_,

@@ -240,9 +240,16 @@ void Stager::take(ClientId number, const transport::Hello& message) {
                                ranks_));
     return;
   }
+  const std::int64_t of_program =
+      before == by_name_.end() ? 0 : std::ssize(sessions_.at(before->second).clients);
+  if (settings_.client_connections > 0 && of_program >= settings_.client_connections) {
+    refuse(number, fmt::format("{} ranks of the program are connected, which is the limit for one "
+                               "program (weir stage start --client-connections)",
+                               of_program));
+    return;
+  }
   // Each rank needs a block of its own while it hands over.
-  if (settings_.client_blocks > 0 && before != by_name_.end() &&
-      std::ssize(sessions_.at(before->second).clients) >= settings_.client_blocks) {
+  if (settings_.client_blocks > 0 && of_program >= settings_.client_blocks) {
     refuse(number,
            fmt::format("the memory for one program has {} blocks of {} bytes, one for each rank, "
                        "and {} ranks of the program are connected (weir stage start "

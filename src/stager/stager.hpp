@@ -104,6 +104,7 @@ struct StagerSettings {
   // Most of one session, and connections of ranks in all; 0: no limit.
   std::int64_t client_blocks = 0;
   std::int64_t client_files = 0;
+  std::int64_t client_connections = 0;
   std::int64_t connections = 0;
   // NOLINTBEGIN(readability-redundant-member-init): may be left out
   std::string host = {};      // of this stager, for people

@@ -68,6 +68,7 @@ class Conversation {
                  .name = "fuzz",
                  .client_blocks = 3,
                  .client_files = 2,
+                 .client_connections = 2,
                  .connections = 3,
                  .secret = "secret",
                  .rank_key = rank_key,
