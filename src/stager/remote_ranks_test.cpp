@@ -177,6 +177,26 @@ TEST_F(RemoteRanks, ARankThatCannotReadItsAnswersEndsItsSession) {
   EXPECT_EQ(stager_.free_blocks(), 4);
 }
 
+TEST_F(RemoteRanks, AStagerThatCannotBeReadOrCannotReadIsNamed) {
+  connect(false);
+  receive(transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
+  const auto join = [&] {
+    connect();
+    receive(transport::Peer{.session = {std::byte{9}}, .secret = "of peers", .host = "h2"});
+    const auto* const joined = std::get_if<transport::Joined>(&last_);
+    EXPECT_TRUE(joined != nullptr && joined->outcome.status.ok());
+  };
+  join();
+  handle(Unreadable{client_, Error(ErrorCode::corrupt, "it was damaged", "10.0.0.2:4711")});
+  EXPECT_EQ(said_,
+            "another stager of p is sent away by the stager on h: it was damaged (10.0.0.2:4711)");
+  EXPECT_TRUE(has_ended());
+  join();
+  receive(transport::Refused{"it was damaged"});
+  EXPECT_EQ(said_, "another stager of p ends the connection: it was damaged");
+  EXPECT_TRUE(has_ended());
+}
+
 TEST_F(RemoteRanks, AStrangerThatCannotBeReadIsSentAway) {
   connect();
   handle(Unreadable{client_, Error(ErrorCode::corrupt, "it is no message", "10.0.0.2:4711")});
