@@ -31,22 +31,16 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from network_frames import frame, message, next_payload
 from programs import arguments
 from stagers import GIB, STAGER, running
 
-VERSION = 7
 KNOCK, PROVE, HELLO, NAME_FILE, RESERVE, BLOCK_BYTES, FILLED_BLOCK, FLUSH, DRAIN = (
     0, 1, 2, 3, 5, 6, 8, 9, 15,
 )  # fmt: skip
 CHALLENGE, VOUCH, WELCOME, GRANTED, FLUSHED, DRAINED, ALIVE = 22, 23, 24, 26, 29, 33, 34
 PIECE = 64 << 10
 DEADLINE_SECONDS = 240
-
-
-def frame(kind: int, fields: bytes = b"") -> bytes:
-    """Return a message with its frame."""
-    head = struct.pack("<HH", kind, VERSION)
-    return b"WEIF" + struct.pack("<II", 0, len(head) + len(fields)) + head + fields
 
 
 def text(words: bytes) -> bytes:
@@ -64,15 +58,26 @@ class Rank:
         secret = bytes.fromhex(words[4])
         self.socket = socket.create_connection((host, int(port)), DEADLINE_SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sent = 0
+        self.received = 0
         nonce = secrets.token_bytes(16)
-        self.socket.sendall(frame(KNOCK, nonce))
+        self.send(KNOCK, nonce)
         challenge = self.answer(CHALLENGE)[:16]
         proof = hmac.new(secret, b"weir rank " + nonce + challenge, hashlib.sha256).digest()
         hello = session + struct.pack("<i", number) + text(b"staging_connections")
-        self.socket.sendall(frame(PROVE, text(proof)))
+        self.send(PROVE, text(proof))
         self.answer(VOUCH)
-        self.socket.sendall(frame(HELLO, hello))
+        self.send(HELLO, hello)
         self.block_bytes = struct.unpack_from("<qq", self.answer(WELCOME))[1]
+
+    def framed(self, kind: int, fields: bytes = b"") -> bytes:
+        """Return the next message to be sent, with its frame."""
+        self.sent += 1
+        return frame(self.sent - 1, message(kind, fields))
+
+    def send(self, kind: int, fields: bytes = b"") -> None:
+        """Send a message."""
+        self.socket.sendall(self.framed(kind, fields))
 
     def exactly(self, count: int) -> bytes:
         """Return the next bytes."""
@@ -87,8 +92,8 @@ class Rank:
 
     def next_message(self, wanted: int) -> bytes | None:
         """Return the fields of the next message, or None if it is a sign of life."""
-        count = struct.unpack("<4sII", self.exactly(12))[2]
-        payload = self.exactly(count)
+        payload = next_payload(self.received, self.exactly)
+        self.received += 1
         kind = struct.unpack_from("<H", payload)[0]
         if kind not in {wanted, ALIVE}:
             raise ConnectionError(f"message {kind} came instead of {wanted}: {payload[4:]!r}")
@@ -103,11 +108,11 @@ class Rank:
     def name_file(self, path: Path) -> None:
         """Name the file, number 1, whose parts are written as soon as possible."""
         fields = struct.pack("<Q", 1) + text(os.fsencode(path)) + struct.pack("<q", 0)
-        self.socket.sendall(frame(NAME_FILE, fields + text(b"") + b"\x01\x00"))
+        self.send(NAME_FILE, fields + text(b"") + b"\x01\x00")
 
     def ask(self) -> None:
         """Ask for a block."""
-        self.socket.sendall(frame(RESERVE, struct.pack("<q", 1)))
+        self.send(RESERVE, struct.pack("<q", 1))
 
     def hand_over(self, granted: bytes, data: bytes, offset: int) -> None:
         """Hand over the block that was granted."""
@@ -115,19 +120,19 @@ class Rank:
         parts = []
         for at in range(0, len(data), PIECE):
             piece = data[at : at + PIECE]
-            parts.append(frame(BLOCK_BYTES, struct.pack("<q?", block, False) + text(piece)))
+            parts.append(self.framed(BLOCK_BYTES, struct.pack("<q?", block, False) + text(piece)))
         extent = struct.pack("<QqQ", 1, offset, len(data))
-        parts.append(frame(BLOCK_BYTES, struct.pack("<q?", block, True) + text(extent)))
-        parts.append(frame(FILLED_BLOCK, struct.pack("<qq", block, 1)))
+        parts.append(self.framed(BLOCK_BYTES, struct.pack("<q?", block, True) + text(extent)))
+        parts.append(self.framed(FILLED_BLOCK, struct.pack("<qq", block, 1)))
         self.socket.sendall(b"".join(parts))
 
     def flush(self) -> None:
         """Ask whether everything has been taken."""
-        self.socket.sendall(frame(FLUSH))
+        self.send(FLUSH)
 
     def drain(self) -> None:
         """Wait until everything of the session is in the file."""
-        self.socket.sendall(frame(DRAIN))
+        self.send(DRAIN)
         if self.answer(DRAINED) != b"\x00":
             raise ConnectionError("the session has failed")
 

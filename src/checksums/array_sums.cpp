@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "checksums/block_owner.hpp"
-#include "codecs/crc32c.hpp"
+#include "common/crc32c.hpp"
 
 namespace weir::storage {
 namespace {

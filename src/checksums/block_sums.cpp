@@ -5,7 +5,7 @@
 #include <limits>
 #include <tuple>
 
-#include "codecs/crc32c.hpp"
+#include "common/crc32c.hpp"
 
 namespace weir::storage {
 namespace {

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "codecs/crc32c.hpp"
+#include "common/crc32c.hpp"
 #include "system/file.hpp"
 #include "system/file_replacement.hpp"
 #include "system/incomplete.hpp"

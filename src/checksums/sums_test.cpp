@@ -21,7 +21,7 @@
 #include "checksums/known_sums.hpp"
 #include "checksums/sum_book.hpp"
 #include "checksums/sums_file.hpp"
-#include "codecs/crc32c.hpp"
+#include "common/crc32c.hpp"
 #include "system/test_folder.hpp"
 
 namespace weir::storage {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "checksums/sums_file.hpp"
-#include "codecs/crc32c.hpp"
+#include "common/crc32c.hpp"
 #include "system/slices.hpp"
 
 namespace weir::storage {

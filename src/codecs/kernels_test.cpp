@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "array/byte_swap.hpp"
-#include "codecs/crc32c.hpp"
+#include "common/crc32c.hpp"
 
 namespace weir::storage {
 namespace {

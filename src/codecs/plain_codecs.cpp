@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "codecs/codec_steps.hpp"
-#include "codecs/crc32c.hpp"
+#include "common/crc32c.hpp"
 #include "common/numbers_in_bytes.hpp"
 
 namespace weir::storage {

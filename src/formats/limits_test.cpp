@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "codecs/crc32c.hpp"
+#include "common/crc32c.hpp"
 #include "common/numbers_in_bytes.hpp"
 #include "formats/cdf/cdf_format.hpp"
 #include "formats/cdf/header.hpp"

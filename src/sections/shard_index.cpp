@@ -6,7 +6,7 @@
 #include <cstring>
 #include <span>
 
-#include "codecs/crc32c.hpp"
+#include "common/crc32c.hpp"
 #include "common/numbers_in_bytes.hpp"
 #include "system/file.hpp"
 #include "system/slices.hpp"

@@ -176,8 +176,11 @@ void Connections::look_at(ClientId client) {
     }
     auto frame = found->second.socket->next();
     if (!frame) {
-      if (frame.error().code == ErrorCode::corrupt) user_.say(frame.error().text());
-      drop(client);
+      if (frame.error().code == ErrorCode::corrupt) {
+        user_.handle(Unreadable{client, frame.error()});
+      } else {
+        drop(client);
+      }
       return;
     }
     if (!frame.value()) {

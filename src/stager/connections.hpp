@@ -23,7 +23,8 @@ namespace weir::stager {
 
 // The functions that get what connections bring.
 struct ConnectionUser {
-  std::function<void(const Event&)> handle;  // gets Connected, Disconnected and Linked
+  // Gets Connected, Disconnected, Unreadable and Linked.
+  std::function<void(const Event&)> handle;
   std::function<void(ClientId, storage::Frame)> take;
   std::function<std::size_t()> strangers;  // connections over a network that have not shown who
                                            // they are

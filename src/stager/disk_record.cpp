@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "codecs/crc32c.hpp"
+#include "common/crc32c.hpp"
 #include "common/numbers_in_bytes.hpp"
 
 namespace weir::stager {

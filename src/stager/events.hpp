@@ -45,6 +45,11 @@ struct Piece {
 struct Disconnected {
   ClientId client = 0;
 };
+// What came from the client is no message of this version, or was damaged on the way.
+struct Unreadable {
+  ClientId client = 0;
+  Error why;
+};
 // What CheckProof asked for: what this stager shows to the client, or why that is sent away.
 struct ProofChecked {
   ClientId client = 0;
@@ -73,8 +78,8 @@ struct BlocksReady {
 struct NoMoreBlocks {};
 // A person or the system asks the stager to end (transport::Stop does the same).
 struct Stopping {};
-using Event = std::variant<Connected, Received, Piece, Disconnected, ProofChecked, Linked, JobEnded,
-                           RetryDue, Tick, BlocksReady, NoMoreBlocks, Stopping>;
+using Event = std::variant<Connected, Received, Piece, Disconnected, Unreadable, ProofChecked,
+                           Linked, JobEnded, RetryDue, Tick, BlocksReady, NoMoreBlocks, Stopping>;
 
 // ---- Actions ------------------------------------------------------------------------------------
 
@@ -84,6 +89,10 @@ struct Send {
 };
 struct Disconnect {
   ClientId client = 0;
+};
+// A line for people.
+struct Say {
+  std::string line;
 };
 // What the client has shown is compared with the proof that is awaited, and this stager's own proof
 // is shown in return (transport/authenticator.hpp): ProofChecked tells how that ended. Nothing is
@@ -203,7 +212,7 @@ struct Forget {
 };
 // The stager was told to stop, and everything is stored.
 struct End {};
-using Action = std::variant<Send, Disconnect, CheckProof, Trust, AttachUcx, Fill, Write, Spill,
+using Action = std::variant<Send, Disconnect, Say, CheckProof, Trust, AttachUcx, Fill, Write, Spill,
                             EmptySpill, Record, RecordStep, Commit, Seal, OpenNetwork, Connect,
                             AcquireLock, KeepLock, Unlock, RetryLater, Forget, End>;
 

@@ -188,6 +188,7 @@ void Stager::drop_unfinished(Session& session) {
     Item& last = session.queue.last();
     const auto* const filled = std::get_if<BlockItem>(&last);
     if (filled != nullptr && !filled->at_once) {
+      session.unfinished += filled->bytes;
       free_filled_block(*filled);
     } else if (!std::holds_alternative<DrainItem>(last)) {
       return;

@@ -43,6 +43,12 @@ void Stager::take_from_peer(ClientId number, const transport::Message& message) 
     return;
   }
   Session& session = found->second;
+  if (const auto* const refused = std::get_if<transport::Refused>(&message)) {
+    say(fmt::format("{} ends the connection: {}", name_of(clients_.at(number)), refused->reason));
+    actions_.emplace_back(Disconnect{number});
+    remove(number);
+    return;
+  }
   if (const auto* const failed = std::get_if<transport::SessionFailed>(&message)) {
     take_failure(session_number, session, failed->reason.status);
     return;
@@ -82,7 +88,16 @@ void Stager::let_in(ClientId number, const transport::Peer& message) {
   clients_.at(number).session = known->second;
   Session& session = sessions_.at(known->second);
   session.peers.push_back({.client = number, .host = message.host, .sealed = 0});
+  if (session.peers.size() == 1) say_if_not_journaled(session);
   if (!session.failure.ok()) send(number, transport::SessionFailed{{session.failure}});
+}
+
+void Stager::say_if_not_journaled(const Session& session) {
+  if (!settings_.has_journal) return;
+  say(
+      fmt::format("the steps of {} are not in the journal, since its ranks have several stagers: "
+                  "what it has accepted does not survive this stager",
+                  session.program));
 }
 
 void Stager::take(const Linked& event) {
@@ -107,6 +122,7 @@ void Stager::take(const Linked& event) {
 void Stager::take_joined(SessionId number, Session& session, const Status& outcome) {
   session.home.state = outcome.ok() ? Home::State::joined : Home::State::none;
   session.home.secret.clear();
+  if (outcome.ok()) say_if_not_journaled(session);
   for (const ClientId rank : std::exchange(session.home.waiting, {})) {
     send(rank, transport::Joined{{outcome}});
   }

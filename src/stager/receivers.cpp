@@ -152,7 +152,6 @@ class Receiver {
       auto message = transport::parse(frame.value()->payload);
       if (!message) {
         batch->end = message.error();
-        batch->is_refused = true;
         return false;
       }
       const bool is_behind_bytes = !batch->events.empty() && brings_bytes(batch->events.back());

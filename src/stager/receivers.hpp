@@ -44,9 +44,9 @@ struct ReceivedBatch {
 
   ClientId client = 0;
   std::vector<Event> events;  // each is a Received; BlockBytes are the last ones
-  // Why nothing more comes from the client behind the events; ok: more may come.
+  // Why nothing more comes from the client behind the events; ok: more may come. ErrorCode::io: the
+  // connection has ended; any other one: what came cannot be read.
   Status end;
-  bool is_refused = false;   // with `end`: it sent no message of Weir, and is told so
   std::vector<Copy> copies;  // the answer
   Receiver* receiver = nullptr;
 };

@@ -1,5 +1,6 @@
 // What a stager takes over a network: nothing from who does not show who it is, and from who does,
 // only bytes for blocks that it was granted.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -44,6 +45,8 @@ class RemoteRanks : public testing::Test {
         last_ = std::move(sent->message);
       } else if (const auto* const gone = std::get_if<Disconnect>(&action)) {
         ended_ = gone->client;
+      } else if (const auto* const line = std::get_if<Say>(&action)) {
+        said_ = line->line;
       } else if (const auto* const fill = std::get_if<Fill>(&action)) {
         fill_ = *fill;
       } else if (const auto* const lock = std::get_if<AcquireLock>(&action)) {
@@ -115,12 +118,94 @@ class RemoteRanks : public testing::Test {
   ClientId client_ = 0;
   transport::Message last_;
   ClientId ended_ = 0;
+  std::string said_;
   bool trusts_ = false;
   std::optional<Fill> fill_;
   std::optional<AcquireLock> lock_;
   std::string unlocked_;
   ClientId attached_ = 0;
 };
+
+TEST_F(RemoteRanks, WhatCannotBeReadEndsTheSessionByName) {
+  bring(enter(), 10);
+  handle(Unreadable{client_, Error(ErrorCode::corrupt, "it was damaged", "10.0.0.2:4711")});
+  const std::string line = "rank 0 of p is sent away by the stager on h: it was damaged";
+  EXPECT_EQ(said_, line + " (10.0.0.2:4711)");
+  ASSERT_TRUE(std::holds_alternative<transport::Refused>(last_));
+  EXPECT_EQ(std::get<transport::Refused>(last_).reason, line);
+  EXPECT_TRUE(has_ended());
+  EXPECT_TRUE(stager_.is_idle());
+  EXPECT_EQ(stager_.free_blocks(), 4);
+}
+
+TEST_F(RemoteRanks, AProgramThatIsLostIsNamedInALine) {
+  constexpr const char* line =
+      "p was lost: connections of its ranks, 1 in number, ended without a farewell. Accepted steps "
+      "that are still to be stored: {}. Bytes of a step that had not ended, which are dropped: {}";
+  const auto hand_over = [&](std::int64_t block) {
+    bring(block, 10);
+    bring(block, transport::extent_bytes, true);
+    receive(transport::FilledBlock{block, 1}, std::vector<transport::BlockExtent>{{1, 0, 10}});
+  };
+  // A step was accepted, and of the next one a block was handed over and a part of another came.
+  hand_over(enter());
+  receive(transport::CommitStep{.path = "/f", .update = {}});
+  receive(transport::Reserve{2});
+  const std::vector<std::int64_t> blocks = std::get<transport::Granted>(last_).blocks;
+  ASSERT_EQ(blocks.size(), 2U);
+  hand_over(blocks.front());
+  bring(blocks.back(), 7);
+  handle(Disconnected{client_});
+  EXPECT_EQ(said_, fmt::format(line, 1, 17));
+  EXPECT_FALSE(stager_.is_idle());
+  // Whoever says farewell is not lost.
+  said_.clear();
+  connect();
+  knock();
+  prove("secret");
+  receive(transport::Hello{.session = {std::byte{8}}, .rank = 0, .program = "q"});
+  receive(transport::Goodbye{});
+  EXPECT_EQ(said_, "");
+}
+
+TEST_F(RemoteRanks, ARankThatCannotReadItsAnswersEndsItsSession) {
+  bring(enter(), 10);
+  receive(transport::Refused{"it was damaged"});
+  EXPECT_EQ(said_, "rank 0 of p ends its session: it was damaged");
+  EXPECT_TRUE(has_ended());
+  EXPECT_TRUE(stager_.is_idle());
+  EXPECT_EQ(stager_.free_blocks(), 4);
+}
+
+TEST_F(RemoteRanks, AStagerThatCannotBeReadOrCannotReadIsNamed) {
+  connect(false);
+  receive(transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
+  const auto join = [&] {
+    connect();
+    receive(transport::Peer{.session = {std::byte{9}}, .secret = "of peers", .host = "h2"});
+    const auto* const joined = std::get_if<transport::Joined>(&last_);
+    EXPECT_TRUE(joined != nullptr && joined->outcome.status.ok());
+  };
+  join();
+  handle(Unreadable{client_, Error(ErrorCode::corrupt, "it was damaged", "10.0.0.2:4711")});
+  EXPECT_EQ(said_,
+            "another stager of p is sent away by the stager on h: it was damaged (10.0.0.2:4711)");
+  EXPECT_TRUE(has_ended());
+  join();
+  receive(transport::Refused{"it was damaged"});
+  EXPECT_EQ(said_, "another stager of p ends the connection: it was damaged");
+  EXPECT_TRUE(has_ended());
+}
+
+TEST_F(RemoteRanks, AStrangerThatCannotBeReadIsSentAway) {
+  connect();
+  handle(Unreadable{client_, Error(ErrorCode::corrupt, "it is no message", "10.0.0.2:4711")});
+  EXPECT_EQ(said_,
+            "somebody who has not said who it is is sent away by the stager on h: it is no "
+            "message (10.0.0.2:4711)");
+  EXPECT_TRUE(has_ended());
+  EXPECT_EQ(stager_.strangers(), 0U);
+}
 
 class OverUcx : public RemoteRanks {
  protected:

@@ -37,6 +37,7 @@ std::string Stager::report() const {
   all["free_bytes"] = blocks_.free() * settings_.block_bytes;
   all["client_memory_bytes"] = settings_.client_blocks * settings_.block_bytes;
   all["client_files"] = settings_.client_files;
+  all["client_connections"] = settings_.client_connections;
   all["connections"] = settings_.connections;
   all["spill_bytes"] = settings_.spill_slots * settings_.block_bytes;
   all["spilled_bytes"] = (slots_.all() - slots_.free()) * settings_.block_bytes;
@@ -59,6 +60,8 @@ std::string Stager::report() const {
     one["waits_for_space"] = session.waits_for_space;
     one["waits_for"] = reason_to_wait(number, session);
     one["joined_stagers"] = session.peers.size();
+    one["not_in_journal"] =
+        settings_.has_journal && !is_journaled(session) ? "its ranks have several stagers" : "";
     one["has_joined"] = session.home.state == Home::State::joined;
     one["failure"] = session.failure.ok() ? "" : session.failure.error().text();
     all["sessions"].push_back(std::move(one));

@@ -73,6 +73,7 @@ class Server {
                  .name = fmt::format("{} {}", storage::process_name(), monotonic_ns()),
                  .client_blocks = settings.client_memory / settings.block_bytes,
                  .client_files = settings.client_files,
+                 .client_connections = settings.client_connections,
                  .connections = settings.connections,
                  .host = storage::host_name(),
                  .secret = secret_,
@@ -193,9 +194,7 @@ class Server {
   void take(ClientId client, storage::Frame frame) {
     auto message = transport::parse(frame.payload);
     if (!message) {
-      say_(message.error().text());
-      reply(client, transport::Refused{message.error().message});
-      connections_.drop(client);
+      handle(Unreadable{client, message.error()});
       return;
     }
     passed_ = std::move(frame.passed);
@@ -219,9 +218,11 @@ class Server {
     copies_ = nullptr;
     if (batch.end.ok() || !receivers_->contains(batch.client)) return;
     const Error& why = batch.end.error();
-    if (batch.is_refused) reply(batch.client, transport::Refused{why.message});
-    if (batch.is_refused || why.code == ErrorCode::corrupt) say_(why.text());
-    connections_.drop(batch.client);
+    if (why.code == ErrorCode::io) {
+      connections_.drop(batch.client);
+    } else {
+      handle(Unreadable{batch.client, why});
+    }
   }
 
   void add_facts(Event& event) {
@@ -249,6 +250,7 @@ class Server {
 
   void carry_out(Send& action) { reply(action.client, action.message); }
   void carry_out(Disconnect& action) { connections_.close(action.client); }
+  void carry_out(Say& action) { say_(action.line); }
   void carry_out(CheckProof& action) {
     std::string from = connections_.hold(action.client);
     proofs_->begin(std::move(action), std::move(from));

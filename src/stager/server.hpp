@@ -36,6 +36,7 @@ struct ServerSettings {
   // limit.
   std::int64_t client_memory = 0;  // bytes; at least a block
   std::int64_t client_files = 0;
+  std::int64_t client_connections = 0;
   std::int64_t connections = 0;
   int threads = 4;  // that execute jobs (003_…, section 5.2.1: four are best)
   // Threads that receive the bytes of ranks of other nodes, where there is a rendezvous file. Paper

@@ -40,6 +40,16 @@ void Stager::send(ClientId client, transport::Message message) {
   actions_.emplace_back(Send{client, std::move(message)});
 }
 
+void Stager::say(std::string line) { actions_.emplace_back(Say{std::move(line)}); }
+
+std::string Stager::name_of(const Client& client) const {
+  const auto session = sessions_.find(client.session);
+  if (session == sessions_.end()) return "somebody who has not said who it is";
+  const std::string& program = session->second.program;
+  return client.is_remote ? fmt::format("another stager of {}", program)
+                          : fmt::format("rank {} of {}", client.rank, program);
+}
+
 void Stager::refuse(ClientId client, std::string reason) {
   send(client, transport::Refused{std::move(reason)});
   actions_.emplace_back(Disconnect{client});
@@ -82,16 +92,37 @@ void Stager::take(const Connected& event) {
   client.nonce = event.nonce;
 }
 
-void Stager::take(const Disconnected& event) { remove(event.client); }
+void Stager::take(const Disconnected& event) {
+  const auto found = clients_.find(event.client);
+  if (found != clients_.end() && !found->second.is_remote) {
+    const auto session = sessions_.find(found->second.session);
+    if (session != sessions_.end()) ++session->second.lost_ranks;
+  }
+  remove(event.client);
+}
+
+// Nothing of what could not be read is used, so that the step to which it belongs cannot end.
+void Stager::take(const Unreadable& event) {
+  const auto found = clients_.find(event.client);
+  if (found == clients_.end()) return;
+  const std::string line = fmt::format("{} is sent away by the stager on {}: {}",
+                                       name_of(found->second), settings_.host, event.why.message);
+  // A socket's path is that of the other side.
+  say(event.why.file.empty() ? line : fmt::format("{} ({})", line, event.why.file));
+  refuse(event.client, line);
+}
 
 void Stager::remove(ClientId client) {
   const auto found = clients_.find(client);
   if (found == clients_.end()) return;
   const SessionId number = found->second.session;
   const bool is_remote = found->second.is_remote;
-  for (const auto& [block, filled] : found->second.granted) blocks_.give_back(block);
-  std::erase(wanting_, client);
   const auto session = sessions_.find(number);
+  for (const auto& [block, filled] : found->second.granted) {
+    blocks_.give_back(block);
+    if (session != sessions_.end()) session->second.unfinished += filled.begin;
+  }
+  std::erase(wanting_, client);
   if (session != sessions_.end() && !is_remote) {
     --ranks_;
     for (const auto& [file, named] : found->second.files) {
@@ -106,11 +137,23 @@ void Stager::remove(ClientId client) {
     left.clients.erase(client);
     std::erase(left.home.waiting, client);
     std::erase_if(left.waiting, [&](const auto& one) { return one.first == client; });
-    if (left.clients.empty()) drop_unfinished(left);
+    if (left.clients.empty()) {
+      drop_unfinished(left);
+      say_if_lost(left);
+    }
     advance(number, left);
     end_if_over(number);
   }
   grant();
+}
+
+void Stager::say_if_lost(const Session& session) {
+  if (session.lost_ranks == 0) return;
+  say(
+      fmt::format("{} was lost: connections of its ranks, {} in number, ended without a farewell. "
+                  "Accepted steps that are still to be stored: {}. Bytes of a step that had not "
+                  "ended, which are dropped: {}",
+                  session.program, session.lost_ranks, session.queue.steps(), session.unfinished));
 }
 
 void Stager::end_if_over(SessionId number) {
@@ -197,9 +240,16 @@ void Stager::take(ClientId number, const transport::Hello& message) {
                                ranks_));
     return;
   }
+  const std::int64_t of_program =
+      before == by_name_.end() ? 0 : std::ssize(sessions_.at(before->second).clients);
+  if (settings_.client_connections > 0 && of_program >= settings_.client_connections) {
+    refuse(number, fmt::format("{} ranks of the program are connected, which is the limit for one "
+                               "program (weir stage start --client-connections)",
+                               of_program));
+    return;
+  }
   // Each rank needs a block of its own while it hands over.
-  if (settings_.client_blocks > 0 && before != by_name_.end() &&
-      std::ssize(sessions_.at(before->second).clients) >= settings_.client_blocks) {
+  if (settings_.client_blocks > 0 && of_program >= settings_.client_blocks) {
     refuse(number,
            fmt::format("the memory for one program has {} blocks of {} bytes, one for each rank, "
                        "and {} ranks of the program are connected (weir stage start "
@@ -211,6 +261,7 @@ void Stager::take(ClientId number, const transport::Hello& message) {
   const auto [known, is_new] = by_name_.try_emplace(message.session, last_session_ + 1);
   if (is_new) ++last_session_;
   client.session = known->second;
+  client.rank = message.rank;
   Session& session = sessions_[client.session];
   if (is_new) {
     session.name = message.session;
@@ -422,6 +473,13 @@ void Stager::take(ClientId number, const transport::Drain& /*message*/) {
 void Stager::take(ClientId client, const transport::Goodbye& /*message*/) {
   actions_.emplace_back(Disconnect{client});
   remove(client);
+}
+
+// The rank could not read what it was sent.
+void Stager::take(ClientId number, const transport::Refused& message) {
+  say(fmt::format("{} ends its session: {}", name_of(clients_.at(number)), message.reason));
+  actions_.emplace_back(Disconnect{number});
+  remove(number);
 }
 
 void Stager::take(ClientId client, const transport::AskReport& /*message*/) {

@@ -104,6 +104,7 @@ struct StagerSettings {
   // Most of one session, and connections of ranks in all; 0: no limit.
   std::int64_t client_blocks = 0;
   std::int64_t client_files = 0;
+  std::int64_t client_connections = 0;
   std::int64_t connections = 0;
   // NOLINTBEGIN(readability-redundant-member-init): may be left out
   std::string host = {};      // of this stager, for people
@@ -146,6 +147,7 @@ class Stager {
   };
   struct Client {
     SessionId session = 0;   // 0: has not said Hello, or Peer
+    std::int32_t rank = 0;   // with `session`, unless it is another stager
     bool is_remote = false;  // another stager, or somebody who has shown nothing so far
     bool is_remote_rank = false;
     bool has_knocked = false;
@@ -167,6 +169,7 @@ class Stager {
   void take(const Received& event);
   void take(const Piece& event);
   void take(const Disconnected& event);
+  void take(const Unreadable& event);
   void take(const ProofChecked& event);
   void take(const Linked& event);
   void take(const JobEnded& event);
@@ -191,6 +194,7 @@ class Stager {
   void take(ClientId number, const transport::JoinHome& message);
   void take(ClientId number, const transport::SealStep& message);
   void take(ClientId client, const transport::Goodbye& message);
+  void take(ClientId number, const transport::Refused& message);
   void take(ClientId client, const transport::AskReport& message);
   void take(ClientId client, const transport::Stop& message);
   template <typename Other>
@@ -224,6 +228,9 @@ class Stager {
   void take_filled_block(const Received& event, const transport::FilledBlock& filled);
 
   void send(ClientId client, transport::Message message);
+  void say(std::string line);
+  // Returns who a client is, for people.
+  [[nodiscard]] std::string name_of(const Client& client) const;
   // Ends a connection whose messages make no sense.
   void refuse(ClientId client, std::string reason);
   void remove(ClientId client);
@@ -251,6 +258,8 @@ class Stager {
     return settings_.has_journal && session.peers.empty() &&
            session.home.state == Home::State::none;
   }
+  // Says so where a journal does not have the session.
+  void say_if_not_journaled(const Session& session);
   void end_recording(const Recording& ended);
   void end_ticket(Session& session, std::uint64_t ticket);
   void fail(Session& session, const Status& why);
@@ -258,6 +267,8 @@ class Stager {
   void drop_behind(Session& session, std::size_t items);
   void answer_drains(const Session& session);
   void drop_unfinished(Session& session);
+  // All ranks of the session have left: says so where some did not say farewell.
+  void say_if_lost(const Session& session);
   // Forgets the session if nothing of it is left.
   void end_if_over(SessionId number);
   // Returns whether ranks wait although all memory is ready: only writing can make some free.

@@ -390,6 +390,26 @@ TEST(Stager, RefusesARankBeyondTheConnections) {
   EXPECT_NE(connect(6), "");
 }
 
+TEST(Stager, RefusesARankBeyondTheConnectionsOfAProgram) {
+  Stager stager({.blocks = 4, .block_bytes = block_bytes, .name = "test", .client_connections = 2});
+  const auto connect = [&](ClientId client, int session) {
+    (void)stager.handle(Connected{client});
+    return refusal_in(stager.handle(Received{
+        client, transport::Hello{.session = name_of_session(session), .rank = 0, .program = "p"}}));
+  };
+  EXPECT_EQ(connect(1, 1), "");
+  EXPECT_EQ(connect(2, 1), "");
+  EXPECT_EQ(connect(3, 1),
+            "2 ranks of the program are connected, which is the limit for one program (weir stage "
+            "start --client-connections)");
+  EXPECT_EQ(connect(4, 2), "") << "another program";
+  EXPECT_EQ(connect(5, 2), "");
+  EXPECT_NE(connect(6, 2), "");
+  (void)stager.handle(Disconnected{1});
+  EXPECT_EQ(connect(7, 1), "");
+  EXPECT_NE(connect(8, 1), "");
+}
+
 TEST(Stager, TakesNoNewSessionWhenToldToStop) {
   World world(1);
   const ClientId client = world.connect(1);

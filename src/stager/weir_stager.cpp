@@ -56,6 +56,7 @@ std::string& journal_of(Options& options) { return options.server.journal; }
 std::int64_t& journal_quota_of(Options& options) { return options.server.journal_quota; }
 std::int64_t& client_memory_of(Options& options) { return options.server.client_memory; }
 std::int64_t& client_files_of(Options& options) { return options.server.client_files; }
+std::int64_t& client_connections_of(Options& options) { return options.server.client_connections; }
 std::int64_t& connections_of(Options& options) { return options.server.connections; }
 int& threads_of(Options& options) { return options.server.threads; }
 int& receivers_of(Options& options) { return options.server.receivers; }
@@ -137,6 +138,10 @@ weir::FieldSettings<Options> options_table() {
       {client_files_of,
        "stager-client-files",
        "most files that one program has open; one more is refused; 0: any number",
+       {.default_value = "0", .metavar = "number", .range = {0, 1e9}}},
+      {client_connections_of,
+       "stager-client-connections",
+       "most ranks of one program that are connected; one more is refused; 0: any number",
        {.default_value = "0", .metavar = "number", .range = {0, 1e9}}},
       {connections_of,
        "stager-connections",

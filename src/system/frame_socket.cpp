@@ -13,10 +13,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "common/crc32c.hpp"
 #include "system/incomplete.hpp"
 #include "system/network_address.hpp"
 #include "system/own_folder.hpp"
@@ -25,13 +27,23 @@
 namespace weir::storage {
 namespace {
 
-constexpr std::array<char, 4> magic = {'W', 'E', 'I', 'F'};
+constexpr std::array<char, 4> local_magic = {'W', 'E', 'I', 'F'};
+constexpr std::array<char, 4> network_magic = {'W', 'E', 'I', 'N'};
 
 struct FrameHead {
   std::array<char, 4> magic;
   std::uint32_t files;
   std::uint32_t bytes;
 };
+struct NetworkHead {
+  FrameHead frame;
+  std::uint32_t number;
+  std::uint32_t payload_sum;
+  std::uint32_t head_sum;
+};
+std::uint32_t sum_of(const NetworkHead& head) {
+  return crc32c(std::as_bytes(std::span(&head, 1)).first(offsetof(NetworkHead, head_sum)));
+}
 
 // At most this many files that arrived wait for their frames.
 constexpr std::size_t most_passed = 64;
@@ -151,14 +163,29 @@ Status FrameSocket::send_later(std::span<const std::byte> payload, const File* p
     if (copy < 0) return system_failure("fcntl", passed->path(), -1, errno);
     one.passed = File::passed(copy, passed->path(), 0);
   }
-  const FrameHead head{magic, passed != nullptr ? 1U : 0U,
-                       static_cast<std::uint32_t>(payload.size())};
-  one.bytes.resize(sizeof head + payload.size());
-  std::memcpy(one.bytes.data(), &head, sizeof head);
-  std::copy(payload.begin(), payload.end(),
-            one.bytes.begin() + static_cast<std::ptrdiff_t>(sizeof head));
+  one.bytes = head_of(payload, passed != nullptr);
+  one.bytes.insert(one.bytes.end(), payload.begin(), payload.end());
   unsent_.push_back(std::move(one));
   return {};
+}
+
+std::vector<std::byte> FrameSocket::head_of(std::span<const std::byte> payload, bool passes) {
+  NetworkHead head{.frame = {.magic = is_network_ ? network_magic : local_magic,
+                             .files = passes ? 1U : 0U,
+                             .bytes = static_cast<std::uint32_t>(payload.size())},
+                   .number = frames_sent_++,
+                   .payload_sum = 0,
+                   .head_sum = 0};
+  if (is_network_) {
+    head.payload_sum = crc32c(payload);
+    head.head_sum = sum_of(head);
+  }
+  const std::size_t bytes = is_network_ ? sizeof head : sizeof head.frame;
+  std::vector<std::byte> made;
+  made.reserve(bytes + payload.size());
+  const auto all = std::as_bytes(std::span(&head, 1)).first(bytes);
+  made.insert(made.end(), all.begin(), all.end());
+  return made;
 }
 
 Status FrameSocket::send_rest() {
@@ -230,21 +257,60 @@ Result<bool> FrameSocket::receive() {
   return true;
 }
 
+Error FrameSocket::damaged(std::string what) const {
+  return {ErrorCode::corrupt,
+          fmt::format("bytes were damaged on the way ({}): check the network", what), file_.path()};
+}
+
+Result<std::optional<FrameSocket::Head>> FrameSocket::received_head() const {
+  NetworkHead head{};
+  const std::size_t bytes = is_network_ ? sizeof head : sizeof head.frame;
+  if (received_.size() < sizeof head.frame) return std::optional<Head>();
+  const bool is_whole = received_.size() >= bytes;
+  std::memcpy(&head, received_.data(), is_whole ? bytes : sizeof head.frame);
+  // Whoever has sent a frame is no stranger any more.
+  const bool is_known = is_network_ && frames_received_ > 0;
+  const auto nothing_of_weir = [&] {
+    return Error(ErrorCode::corrupt, "what was received is no message of Weir", file_.path());
+  };
+  if (!is_known && head.frame.magic != (is_network_ ? network_magic : local_magic)) {
+    return nothing_of_weir();
+  }
+  if (!is_whole) return std::optional<Head>();
+  if (is_network_ && head.head_sum != sum_of(head)) {
+    return damaged("the CRC-32C of a message's head differs");
+  }
+  if (is_network_ && head.number != frames_received_) {
+    return damaged(fmt::format("message {} came in place of message {}: it was lost or doubled",
+                               head.number, frames_received_));
+  }
+  const bool is_possible = head.frame.magic == (is_network_ ? network_magic : local_magic) &&
+                           head.frame.files <= 1 && head.frame.bytes <= most_bytes();
+  if (!is_possible) return nothing_of_weir();
+  return std::optional<Head>({.bytes = bytes,
+                              .payload_bytes = head.frame.bytes,
+                              .passes = head.frame.files == 1,
+                              .sum = head.payload_sum});
+}
+
 Result<std::optional<Frame>> FrameSocket::next() {
   for (;;) {
-    FrameHead head{};
-    if (received_.size() >= sizeof head) {
-      std::memcpy(&head, received_.data(), sizeof head);
-      if (head.magic != magic || head.files > 1 || head.bytes > most_bytes()) {
-        return Error(ErrorCode::corrupt, "what was received is no message of Weir", file_.path());
-      }
-      const std::size_t whole = sizeof head + head.bytes;
+    const auto arrived = received_head();
+    if (!arrived) return arrived.error();
+    if (arrived.value()) {
+      const Head& head = *arrived.value();
+      const std::size_t whole = head.bytes + head.payload_bytes;
       if (received_.size() >= whole) {
+        if (is_network_ &&
+            crc32c(std::span(received_).subspan(head.bytes, head.payload_bytes)) != head.sum) {
+          return damaged("the CRC-32C of a message differs");
+        }
+        ++frames_received_;
         Frame frame;
-        frame.payload.assign(received_.begin() + sizeof head,
+        frame.payload.assign(received_.begin() + static_cast<std::ptrdiff_t>(head.bytes),
                              received_.begin() + static_cast<std::ptrdiff_t>(whole));
         received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(whole));
-        if (head.files == 1) {
+        if (head.passes) {
           if (passed_.empty()) {
             return Error(ErrorCode::corrupt, "a message lacks its open file", file_.path());
           }

@@ -4,7 +4,15 @@
 //
 // clang-format off
 //     frame     "WEIF", number of files that it passes, 0 or 1 (4), bytes (4), payload
+//     the same, over a network
+//               "WEIN", 0 (4), bytes (4), number of frames before it, modulo 2^32 (4),
+//               crc32c of the payload (4), crc32c of the 20 bytes before (4), payload
 // clang-format on
+//
+// The checksums of TCP and of a network's hardware let one damaged packet in some millions through,
+// and what lies between two nodes may store and change packets. Therefore each frame over a network
+// has checksums of its own, and its place in their order. next() fails where something was damaged,
+// lost or doubled; nothing of that frame, or behind it, is returned.
 //
 // Frames arrive complete and in order. A process can send a frame and end at once: what it sent
 // still arrives. Neither side blocks inside send() and next(); both wait for a connection with
@@ -71,7 +79,8 @@ class FrameSocket {
   Status send_rest();
 
   // Returns the next frame that has arrived completely, or nothing. Fails if the other side has
-  // closed the connection (`system_error` is ECONNRESET) or sent something else than frames.
+  // closed the connection (`system_error` is ECONNRESET), or with ErrorCode::corrupt if what
+  // arrived is no frame or was damaged on the way.
   Result<std::optional<Frame>> next();
   // Waits until something has arrived, or something can be sent if has_rest(), or the time is over.
   void wait(int milliseconds) const;
@@ -86,11 +95,23 @@ class FrameSocket {
     std::optional<File> passed;
   };
 
+  // What stands before a payload.
+  struct Head {
+    std::size_t bytes = 0;  // of itself
+    std::size_t payload_bytes = 0;
+    bool passes = false;    // an open file
+    std::uint32_t sum = 0;  // of the payload, over a network
+  };
+
   explicit FrameSocket(File file) : file_(std::move(file)) {}
   [[nodiscard]] std::size_t most_bytes() const {
     return is_network_ && !is_trusted_ ? longest_network_payload : longest_payload;
   }
   [[nodiscard]] Status check_user() const;
+  [[nodiscard]] std::vector<std::byte> head_of(std::span<const std::byte> payload, bool passes);
+  // Returns the head at the beginning of what was received, or nothing if a part of it is missing.
+  [[nodiscard]] Result<std::optional<Head>> received_head() const;
+  [[nodiscard]] Error damaged(std::string what) const;
   // Takes what has arrived; false: nothing had.
   Result<bool> receive();
   [[nodiscard]] Error lost(int reason) const;
@@ -98,6 +119,8 @@ class FrameSocket {
   File file_;
   bool is_network_ = false;
   bool is_trusted_ = false;
+  std::uint32_t frames_sent_ = 0;      // modulo 2^32; also those that wait
+  std::uint32_t frames_received_ = 0;  // modulo 2^32
   std::deque<Unsent> unsent_;
   std::vector<std::byte> received_;
   std::deque<File> passed_;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,10 +100,92 @@ TEST(NetworkListener, CarriesAFrameOfTheGreatestLengthAndNoLonger) {
   longest.push_back(std::byte{1});
   EXPECT_FALSE(socket.value().send(longest).ok());
   // A stranger that claims more is not listened to.
-  const std::vector<unsigned char> head = {'W', 'E', 'I', 'F', 0, 0, 0, 0, 1, 0, 1, 0};
-  ASSERT_EQ(::write(socket.value().descriptor(), head.data(), head.size()),
-            static_cast<ssize_t>(head.size()));
-  EXPECT_FALSE(next_frame(*other, socket.value()).ok());
+  socket.value().trust();
+  ASSERT_TRUE(socket.value().send(longest).ok());
+  const auto longer = next_frame(*other, socket.value());
+  ASSERT_FALSE(longer.ok());
+  EXPECT_NE(longer.error().message.find("no message of Weir"), std::string::npos);
+}
+
+// What one side of a connection has sent, as bytes on the network; and a connection on which they
+// arrive.
+class DamagedFrames : public testing::Test {
+ protected:
+  // Returns two frames. The payload of each has 100 bytes.
+  static std::vector<std::byte> two_frames() {
+    Connection from;
+    EXPECT_TRUE(from.sender->send(std::vector<std::byte>(100, std::byte{1})).ok());
+    EXPECT_TRUE(from.sender->send(std::vector<std::byte>(100, std::byte{2})).ok());
+    std::vector<std::byte> bytes(1000);
+    std::size_t got = 0;
+    for (int i = 0; i < 1000 && got < 2 * frame_bytes; ++i) {
+      from.taker->wait(10);
+      const ssize_t some = ::read(from.taker->descriptor(), bytes.data() + got, bytes.size() - got);
+      if (some > 0) got += static_cast<std::size_t>(some);
+    }
+    bytes.resize(got);
+    return bytes;
+  }
+  // Returns the error behind the first frames, of which there are `whole`; "": all arrived.
+  static std::string error_behind(std::span<const std::byte> bytes, int whole) {
+    Connection to;
+    EXPECT_EQ(::write(to.sender->descriptor(), bytes.data(), bytes.size()), std::ssize(bytes));
+    for (int i = 0; i < whole; ++i) {
+      const auto frame = next_frame(*to.taker, *to.sender);
+      EXPECT_TRUE(frame.ok()) << frame.error().text();
+    }
+    for (int i = 0; i < 100; ++i) {
+      const auto frame = to.taker->next();
+      if (!frame) return frame.error().message;
+      to.taker->wait(1);
+    }
+    return "";
+  }
+
+  static constexpr std::size_t head_bytes = 24;
+  static constexpr std::size_t frame_bytes = head_bytes + 100;
+
+ private:
+  struct Connection {
+    Connection() : listener(NetworkListener::listen("127.0.0.1").value()) {
+      sender.emplace(FrameSocket::begin_connection(listener.addresses().front()).value());
+      taker = accepted(listener);
+    }
+    NetworkListener listener;
+    std::optional<FrameSocket> sender;
+    std::optional<FrameSocket> taker;
+  };
+};
+
+TEST_F(DamagedFrames, AnyBitOfTheSecondOneIsNoticed) {
+  const std::vector<std::byte> good = two_frames();
+  ASSERT_EQ(good.size(), 2 * frame_bytes);
+  EXPECT_EQ(error_behind(good, 2), "");
+  // Every bit of the head, and some of the payload.
+  for (std::size_t bit = 0; bit < 8 * frame_bytes; bit += bit < 8 * head_bytes ? 1 : 61) {
+    std::vector<std::byte> damaged = good;
+    damaged[frame_bytes + bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
+    EXPECT_EQ(
+        error_behind(damaged, 1),
+        bit < 8 * head_bytes
+            ? "bytes were damaged on the way (the CRC-32C of a message's head differs): check "
+              "the network"
+            : "bytes were damaged on the way (the CRC-32C of a message differs): check the "
+              "network")
+        << bit;
+  }
+}
+
+TEST_F(DamagedFrames, OneThatIsDoubledOrLostIsNoticed) {
+  const std::vector<std::byte> good = two_frames();
+  ASSERT_EQ(good.size(), 2 * frame_bytes);
+  std::vector<std::byte> doubled(good.begin(), good.begin() + frame_bytes);
+  doubled.insert(doubled.end(), good.begin(), good.begin() + frame_bytes);
+  EXPECT_NE(error_behind(doubled, 1).find("message 0 came in place of message 1"),
+            std::string::npos);
+  EXPECT_NE(error_behind(std::span(good).subspan(frame_bytes), 0)
+                .find("message 1 came in place of message 0"),
+            std::string::npos);
 }
 
 // Both sides give a connection up after as long without an answer.

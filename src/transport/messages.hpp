@@ -24,7 +24,7 @@
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 7;
+inline constexpr std::uint16_t protocol_version = 8;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
@@ -200,6 +200,7 @@ struct Welcome {
   std::string ucx = {};  // NOLINT(readability-redundant-member-init): may be left out
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
+// A rank or a stager that cannot read what it was sent also says so by this.
 struct Refused {
   std::string reason;
   friend bool operator==(const Refused&, const Refused&) = default;

@@ -154,11 +154,11 @@ Result<std::unique_ptr<StagerClient>> StagerClient::connect(const StagerPlace& p
     if (!reached) return reached.error();
     client = std::move(reached).value();
   }
+  client->hello_ = hello;
   if (Status sent = client->send(hello); !sent.ok()) return sent.error();
   auto welcome = client->answer<Welcome>();
   if (!welcome) return welcome.error();
   client->welcome_ = std::move(welcome).value();
-  client->hello_ = hello;
   if (Status attached = client->attach_over_ucx(); !attached.ok()) return attached.error();
   return client;
 }
@@ -261,6 +261,18 @@ Status StagerClient::lose(Error error) {
   return lost_;
 }
 
+Status StagerClient::lose_unreadable(const Error& why) {
+  if (!is_remote()) return lose(why);
+  const bool has_said_hello = !hello_.program.empty();
+  Error whole = why;
+  whole.message = fmt::format("{} cannot read what the stager at {} sent: {}",
+                              has_said_hello ? fmt::format("rank {}", hello_.rank) : "a rank",
+                              name_of(place_), why.message);
+  whole.file.clear();
+  (void)socket_.send(encode(Refused{whole.message}));
+  return lose(std::move(whole));
+}
+
 Status StagerClient::send(const Message& message, const storage::File* passed) {
   if (!lost_.ok()) return lost_;
   Status sent = socket_.send(encode(message), passed);
@@ -328,7 +340,10 @@ Status StagerClient::sort(Message message) {
         } else if constexpr (std::is_same_v<Kind, Alive>) {
           stager_says_ = std::move(one.reason);
         } else if constexpr (std::is_same_v<Kind, Refused>) {
-          status = lose(Error(ErrorCode::io, "the stager refused: " + one.reason));
+          status =
+              lose(Error(ErrorCode::io, is_remote() ? fmt::format("the stager at {} refused: {}",
+                                                                  name_of(place_), one.reason)
+                                                    : "the stager refused: " + one.reason));
         } else {
           status = lose(Error(ErrorCode::corrupt, "the stager sent a message of a program"));
         }
@@ -346,13 +361,13 @@ Status StagerClient::look(int milliseconds) {
   for (;;) {
     auto frame = socket_.next();
     if (!frame) {
-      return lose(frame.error().code == ErrorCode::io
-                      ? Error(ErrorCode::io, explained(frame.error()))
-                      : frame.error());
+      return frame.error().code == ErrorCode::io
+                 ? lose(Error(ErrorCode::io, explained(frame.error())))
+                 : lose_unreadable(frame.error());
     }
     if (!frame.value()) return {};
     auto message = parse(frame.value()->payload);
-    if (!message) return lose(message.error());
+    if (!message) return lose_unreadable(message.error());
     if (const auto* const welcome = std::get_if<Welcome>(&message.value())) {
       const bool possible = welcome->blocks > 0 && welcome->block_bytes > 0 &&
                             welcome->blocks <= (std::int64_t{1} << 50) / welcome->block_bytes;

@@ -135,6 +135,8 @@ class StagerClient {
   [[nodiscard]] Status begin_block(std::int64_t bytes);
   Status send_filled_block();
   Status lose(Error error);
+  // What the stager sent cannot be read: tells a stager of another node, too.
+  Status lose_unreadable(const Error& why);
 
   storage::FrameSocket socket_;
   StagerPlace place_;

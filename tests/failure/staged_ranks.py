@@ -223,6 +223,23 @@ def stager_dies(comm, folder: Path, file_format: str, process: str) -> None:
     session.abandon()
 
 
+def is_damaged(comm, folder: Path, file_format: str) -> None:
+    """Two steps are accepted, and the network damages a message of the third, which fails."""
+    session = weir.Session(comm, staging=given_staging())
+    writer = Writer(session, path_of(folder, file_format), file_format)
+    writer.step(0)
+    writer.file.wait_for_step(60)
+    writer.step(1)
+    comm.Barrier()
+    if comm.rank == 0:
+        (folder / "damage").touch()
+    comm.Barrier()
+    with raises(weir.Error, match="stager") as failed:
+        writer.step(2)
+    sys.stdout.write(f"{failed.value}\n")
+    session.abandon()
+
+
 def share_is_lost(comm, folder: Path, file_format: str, process: str) -> None:
     """A step ends while the stager of another node does nothing, which then is killed."""
     session = weir.Session(comm, staging=given_staging())

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from own_stager import STAGER, Stager, start
-from staged_files import bytes_below, ended_without_stager, run, steps_in
+from own_stager import STAGER, Stager, start, start_service
+from staged_files import RUN_SECONDS, bytes_below, ended_without_stager, run, steps_in
 from staged_values import SUFFIXES
 
 
@@ -166,6 +169,42 @@ def test_ranks_that_go_on_are_not_written_over_by_a_journal(
     assert "was stored from the journal" not in again.log()
 
 
+def test_a_program_with_several_stagers_is_said_to_be_in_no_journal(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    both = start_service(2, "--stager-memory", "16m", "--stager-journal", str(journal))
+    stagers = (both, *both.others)
+    try:
+        with ThreadPoolExecutor() as threads:
+            program = threads.submit(run, both, "held", tmp_path, "raw", ranks=2)
+            for one in stagers:
+                end = time.monotonic() + RUN_SECONDS
+                while not any(session["carriers"] for session in one.report()["sessions"]):
+                    assert time.monotonic() < end
+                    assert not program.done(), program.result().stderr
+                    time.sleep(0.02)
+            told = [one.report()["sessions"] for one in stagers]
+            shown = subprocess.run(
+                [sys.executable, "-m", "weir.cli", "stage", "status", "--socket", both.socket],
+                env=os.environ | {"WEIR_STAGER": str(STAGER)}, capture_output=True, text=True,
+                timeout=RUN_SECONDS, check=True,
+            )  # fmt: skip
+            assert not list(journal.iterdir())
+            (tmp_path / "go").touch()
+            ended = program.result()
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        for sessions in told:
+            assert [one["not_in_journal"] for one in sessions] == ["its ranks have several stagers"]
+        assert "not in the journal: its ranks have several stagers" in " ".join(
+            shown.stdout.split()
+        )
+        for one in stagers:
+            assert one.log().count("are not in the journal, since its ranks have several") == 1
+        both.wait_until_stored()
+        assert steps_in(tmp_path / "out.raw") == 1
+    finally:
+        both.kill()
+
+
 def test_steps_beyond_the_quota_of_the_journal_are_stored_and_reported(tmp_path: Path) -> None:
     for quota, has_failed in (("1m", False), ("20k", True)):
         journal = tmp_path / f"journal-{quota}"
@@ -176,6 +215,7 @@ def test_steps_beyond_the_quota_of_the_journal_are_stored_and_reported(tmp_path:
             one.wait_until_idle()
             told = one.report()
             assert told["has_journal"]
+            assert "several stagers" not in one.log()
             assert ("--journal-quota" in told["journal_failure"]) == has_failed
             assert steps_in(tmp_path / f"out{quota}.nc") == 3
             one.wait_until_stored()

@@ -108,6 +108,7 @@ def test_a_folder_that_others_may_enter_is_refused(tmp_path: Path, option: str, 
     ("option", "value", "said"),
     [
         ("--stager-connections", "3", "3 ranks are connected, which is the limit of the stager"),
+        ("--stager-client-connections", "3", "3 ranks of the program are connected, which is the"),
         ("--stager-client-memory", "3m", "the memory for one program has 3 blocks"),
     ],
 )

@@ -7,7 +7,6 @@ import re
 import resource
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from network_frames import frame
 from own_stager import STAGER, STORED_SECONDS, Stager, start, start_for_nodes
 from staged_files import bytes_below, run, steps_in, wherever
 from staged_values import SUFFIXES, counts, density
@@ -131,6 +131,8 @@ def test_accepted_steps_survive_the_program(
     path = tmp_path / f"out.{SUFFIXES[file_format]}"
     assert steps_in(path, with_remains=when == "in_a_step") == 3
     assert not Path(f"{path}.weir_lock").exists()
+    for one in (stagers, *stagers.others):
+        assert one.log().count(" was lost: connections of its ranks, ") == 1, one.log()
 
 
 def test_strangers_are_sent_away_and_keep_nobody_out(tmp_path: Path) -> None:
@@ -146,7 +148,7 @@ def test_strangers_are_sent_away_and_keep_nobody_out(tmp_path: Path) -> None:
             for _ in range(1100):
                 stranger = socket.create_connection(("127.0.0.1", int(found[1])))
                 strangers.enter_context(stranger)
-                stranger.sendall(b"WEIF" + bytes(4) + struct.pack("<I", 60_000) + b"x" * 100)
+                stranger.sendall(frame(0, b"x" * 100, claimed=60_000))
             ended = run(one, "many", tmp_path, "raw", "2", ranks=2)
         assert ended.returncode == 0, ended.stdout + ended.stderr
         one.wait_until_stored()

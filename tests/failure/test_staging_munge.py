@@ -20,9 +20,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from network_frames import frame, message, next_payload
 from own_stager import STAGER, Stager, start_service
 from staged_files import LOST_LINE, bytes_below, run, steps_in
-from test_staging_service import KNOCK, PROVE, address_of, expect_one_line, file_of, message
+from test_staging_service import KNOCK, PROVE, address_of, expect_one_line, file_of
 
 MUNGED = shutil.which("munged", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"]))
 pytestmark = pytest.mark.skipif(MUNGED is None, reason="munged is not installed (Debian: munge)")
@@ -118,7 +119,8 @@ class Client:
         key = bytes.fromhex(file_of(service).read_text().split()[4])
         own = os.urandom(16)
         self.connection = socket.create_connection(address_of(service), ANSWER_SECONDS)
-        self.connection.sendall(message(KNOCK, own))
+        self.connection.sendall(frame(0, message(KNOCK, own)))
+        self.received = 0
         _, fields = self.answer()
         both = own + fields[:16]
         self.proof = hmac.digest(key, b"weir rank " + both, "sha256")
@@ -135,15 +137,18 @@ class Client:
 
     def answer(self) -> tuple[int, bytes]:
         """The kind of the next message, and its fields."""
-        magic, _, length = struct.unpack("<4sII", self.exactly(12))
-        assert magic == b"WEIF"
-        text = self.exactly(length)
+        text = next_payload(self.received, self.exactly)
+        self.received += 1
         return struct.unpack_from("<H", text)[0], text[4:]
+
+    def prove(self, shown: bytes) -> None:
+        proof = message(PROVE, struct.pack("<Q", len(shown)) + shown)
+        self.connection.sendall(frame(1, proof))
 
     def show(self, shown: bytes) -> tuple[int, bytes]:
         """Returns the kind of the answer, and its text."""
         with self.connection:
-            self.connection.sendall(message(PROVE, struct.pack("<Q", len(shown)) + shown))
+            self.prove(shown)
             kind, fields = self.answer()
             return kind, fields[8:]
 
@@ -275,7 +280,7 @@ def test_a_program_with_another_key_is_told_in_a_line(tmp_path: Path, service: S
     other = Munged()
     try:
         service.more["WEIR_MUNGE_SOCKET"] = str(other.socket)
-        expect_one_line(service, tmp_path, "the stager refused: MUNGE refuses the credential")
+        expect_one_line(service, tmp_path, "refused: MUNGE refuses the credential")
     finally:
         other.remove()
     assert refusals(service)
@@ -294,7 +299,7 @@ def test_a_program_of_another_user_is_told_in_a_line(service: Stager) -> None:
     ended = run(service, "of_another_user", folder, "raw", str(NOBODY), ranks=1)
     assert ended.returncode != 0
     why = f"a MUNGE credential of user {NOBODY} was shown, where one of user 0 is needed"
-    assert f"the stager refused: {why}" in ended.stderr
+    assert f" refused: {why}" in ended.stderr
     (line,) = refusals(service)
     assert line.endswith(why)
     assert [path.name for path in folder.iterdir()] == ["rendezvous"]
@@ -338,7 +343,7 @@ def test_munged_that_hangs_holds_up_nothing_else(munged: Munged, service: Stager
     credential = munged.credential(one.proof)
     munged.process.send_signal(signal.SIGSTOP)
     try:
-        one.connection.sendall(message(PROVE, struct.pack("<Q", len(credential)) + credential))
+        one.prove(credential)
         assert service.report()["sessions"] == []
         Client(service).connection.close()
         kind, fields = one.answer()

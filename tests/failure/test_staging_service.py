@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import stat
@@ -16,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from damaging_proxy import Damage, DamagingProxy, flipped
+from network_frames import HEAD_BYTES, frame, message
 from own_stager import STAGER, Stager, reason_without_ucx, start, start_service
 from staged_files import LOST_LINE, RUN_SECONDS, bytes_below, run, steps_in
 from staged_values import density
@@ -222,30 +225,82 @@ def test_a_rank_that_is_killed_leaves_a_stager_that_goes_on(
         assert (file[next(iter(file.keys()))][...] == density(4)).all()
 
 
-def message(kind: int, fields: bytes = b"", version: int = 7) -> bytes:
-    payload = struct.pack("<HH", kind, version) + fields
-    return b"WEIF" + struct.pack("<II", 0, len(payload)) + payload
-
-
-KNOCK, PROVE, HELLO, STOP = 0, 1, 2, 21
+KNOCK, PROVE, HELLO, BLOCK_BYTES, FLUSH, STOP, FLUSHED = 0, 1, 2, 6, 9, 21, 29
 PROOF = struct.pack("<Q", 32) + bytes(32)
+
+
+def conversation(*messages: bytes) -> bytes:
+    """Messages as one connection sends them."""
+    return b"".join(frame(number, one) for number, one in enumerate(messages))
+
+
 STRANGE = {
     "no message": b"GET / HTTP/1.1\r\n\r\n",
-    "too long": b"WEIF" + struct.pack("<II", 0, 65537),
-    "an open file": b"WEIF" + struct.pack("<II", 1, 0),
-    "cut": message(KNOCK, b"x" * 15),
-    "longer than its fields": message(KNOCK, b"x" * 17),
-    "another version": message(KNOCK, b"x" * 16, version=4),
-    "no kind": message(60000),
-    "a rank without proof": message(HELLO, bytes(16 + 4) + struct.pack("<Q", 1) + b"p"),
-    "stop": message(STOP),
-    "a proof before the challenge": message(PROVE, PROOF),
-    "a wrong proof": message(KNOCK, bytes(16)) + message(PROVE, PROOF),
-    "a proof of no bytes": message(KNOCK, bytes(16)) + message(PROVE, bytes(8)),
-    "more while the proof is checked": message(KNOCK, bytes(16)) + message(PROVE, PROOF) * 2,
-    "two knocks": message(KNOCK, bytes(16)) * 2,
-    "a text that is longer than the message": message(HELLO, bytes(16 + 4) + b"\xff" * 8),
+    "too long": frame(0, b"", claimed=65537),
+    "an open file": frame(0, b"", files=1),
+    "cut": conversation(message(KNOCK, b"x" * 15)),
+    "longer than its fields": conversation(message(KNOCK, b"x" * 17)),
+    "another version": conversation(message(KNOCK, b"x" * 16, version=4)),
+    "no kind": conversation(message(60000)),
+    "a rank without proof": conversation(
+        message(HELLO, bytes(16 + 4) + struct.pack("<Q", 1) + b"p")
+    ),
+    "stop": conversation(message(STOP)),
+    "a proof before the challenge": conversation(message(PROVE, PROOF)),
+    "a wrong proof": conversation(message(KNOCK, bytes(16)), message(PROVE, PROOF)),
+    "a proof of no bytes": conversation(message(KNOCK, bytes(16)), message(PROVE, bytes(8))),
+    "more while the proof is checked": conversation(
+        message(KNOCK, bytes(16)), message(PROVE, PROOF), message(PROVE, PROOF)
+    ),
+    "two knocks": conversation(message(KNOCK, bytes(16)), message(KNOCK, bytes(16))),
+    "a text that is longer than the message": conversation(
+        message(HELLO, bytes(16 + 4) + b"\xff" * 8)
+    ),
+    "a damaged message": conversation(message(KNOCK, bytes(16)))[:-1] + b"\x01",
+    "a message twice": frame(0, message(KNOCK, bytes(16))) * 2,
 }
+
+
+DAMAGED = r"bytes were damaged on the way \({}\): check the network"
+SENT_AWAY = r"rank \d of .+ is sent away by the stager on \S+: " + DAMAGED
+CANNOT_READ = r"rank \d cannot read what the stager at \S+ sent: " + DAMAGED
+
+
+SUM = "the CRC-32C of a message differs"
+
+
+@pytest.mark.parametrize(
+    ("kind", "damage", "line", "what"),
+    [
+        (
+            BLOCK_BYTES,
+            lambda one: flipped(one, -100),
+            SENT_AWAY,
+            "the CRC-32C of a message differs",
+        ),
+        (BLOCK_BYTES, lambda one: flipped(one, 9), SENT_AWAY, "the CRC-32C of a message's head .+"),
+        (FLUSH, lambda one: one * 2, SENT_AWAY, r"message \d+ came in place of .+ or doubled"),
+        (FLUSHED, lambda one: flipped(one, -1), CANNOT_READ, SUM),
+    ],
+    ids=["bytes", "length", "doubled", "answer"],
+)
+def test_a_message_that_the_network_damages_ends_the_session_by_name(
+    tmp_path: Path, service: Stager, kind: int, damage: Damage, line: str, what: str
+) -> None:
+    """The program and the stager's log say so, and the steps that were accepted are whole."""
+    proxy = DamagingProxy(address_of(service), kind, damage, tmp_path / "damage")
+    text = file_of(service).read_text()
+    file_of(service).write_text(text.replace(text.split()[2], proxy.address))
+    try:
+        ended = run(service, "is_damaged", tmp_path, "raw", ranks=2)
+    finally:
+        proxy.end()
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert proxy.damaged == 1
+    assert len(re.findall(line.format(what), ended.stdout)) == 2, ended.stdout
+    service.wait_until_idle()
+    assert len(re.findall(line.format(what), service.log())) == 1, service.log()
+    assert steps_in(tmp_path / "out.raw", with_remains=True) == 2
 
 
 def said_before_the_end(address: tuple[str, int], sent: bytes) -> bytes:
@@ -276,13 +331,13 @@ def test_what_strangers_send_ends_their_connection_alone(
 
 def test_random_bytes_do_no_harm(tmp_path: Path, service: Stager) -> None:
     random = np.random.default_rng(1)
-    seeds = [one for one in STRANGE.values() if len(one) > 20]
+    seeds = [one for one in STRANGE.values() if len(one) > HEAD_BYTES]
     for _ in range(300):
-        sent = bytearray(seeds[random.integers(len(seeds))])
-        for at in random.integers(12, len(sent), 2):
+        sent = bytearray(seeds[random.integers(len(seeds))][HEAD_BYTES:])
+        for at in random.integers(len(sent), size=2):
             sent[at] = random.integers(256)
         with socket.create_connection(address_of(service)) as stranger:
-            stranger.sendall(sent)
+            stranger.sendall(frame(0, bytes(sent)))
     assert run(service, "many", tmp_path, "raw", "2", ranks=2).returncode == 0
 
 

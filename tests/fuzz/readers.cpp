@@ -310,6 +310,7 @@ constexpr std::array readers{
     Reader{"codec", read_codec, codec_seeds},
     Reader{"conversation", read_conversation, conversation_seeds},
     Reader{"filled_block", read_filled_block, filled_block_seeds},
+    Reader{"frame", read_frame, frame_seeds},
     Reader{"hdf5", read_hdf5, hdf5_seeds},
     Reader{"journal", read_journal, journal_seeds},
     Reader{"message", read_message, message_seeds},

@@ -46,6 +46,9 @@ std::optional<std::string> read_journal(std::span<const std::byte> bytes,
 std::optional<std::string> read_conversation(std::span<const std::byte> bytes,
                                              const std::string& folder);
 
+// Reads frames as they come over a network (frame_reader.cpp).
+std::optional<std::string> read_frame(std::span<const std::byte> bytes, const std::string& folder);
+
 // Reads a record as `weir bench replay` does (record_reader.cpp).
 std::optional<std::string> read_record(std::span<const std::byte> bytes, const std::string& folder);
 

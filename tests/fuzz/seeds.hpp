@@ -21,6 +21,7 @@ namespace weir::fuzz {
 std::vector<Bytes> cdf_seeds(const std::string& folder);
 std::vector<Bytes> codec_seeds(const std::string& folder);
 std::vector<Bytes> conversation_seeds(const std::string& folder);
+std::vector<Bytes> frame_seeds(const std::string& folder);
 std::vector<Bytes> hdf5_seeds(const std::string& folder);
 std::vector<Bytes> journal_seeds(const std::string& folder);
 std::vector<Bytes> message_seeds(const std::string& folder);

@@ -68,6 +68,7 @@ class Conversation {
                  .name = "fuzz",
                  .client_blocks = 3,
                  .client_files = 2,
+                 .client_connections = 2,
                  .connections = 3,
                  .secret = "secret",
                  .rank_key = rank_key,
@@ -128,7 +129,7 @@ class Conversation {
   void receive(std::size_t connection, Input bytes) {
     auto message = transport::parse(bytes);
     if (!message) {  // as the server does
-      stager_has(stager::Disconnected{numbers_.at(connection)});
+      stager_has(stager::Unreadable{numbers_.at(connection), message.error()});
       connect(connection);
       return;
     }

@@ -137,6 +137,14 @@ def start(
             min=1, help="Most files that one program has open [any number]", show_default=False
         ),
     ] = None,
+    client_connections: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Most ranks of one program that are connected [any number]",
+            show_default=False,
+        ),
+    ] = None,
     connections: Annotated[
         int | None,
         typer.Option(
@@ -212,6 +220,7 @@ def start(
         "journal-quota": journal_quota,
         "client-memory": client_memory,
         "client-files": client_files,
+        "client-connections": client_connections,
         "connections": connections,
         "listen": listen,
         "rendezvous": rendezvous,
@@ -259,6 +268,8 @@ def _show(report: dict[str, Any]) -> None:
     for one in report["sessions"]:
         with_others = f"ok, with {one['joined_stagers']} others" if one["joined_stagers"] else "ok"
         state = one["failure"] or one["waits_for"] or with_others
+        if one["not_in_journal"]:
+            state += f"; not in the journal: {one['not_in_journal']}"
         table.add_row(
             one["program"],
             str(one["ranks"]),

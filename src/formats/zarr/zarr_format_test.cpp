@@ -12,7 +12,7 @@
 #include <functional>
 #include <span>
 
-#include "codecs/crc32c.hpp"
+#include "common/crc32c.hpp"
 #include "formats/dimension_names.hpp"
 #include "formats/element_json.hpp"
 #include "formats/test_description.hpp"

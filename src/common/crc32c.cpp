@@ -4,7 +4,7 @@
 // cycles, can then be issued in every cycle. Processors that multiply such polynomials in wide
 // registers use this instruction only for the last bytes: the bytes that were read are multiplied
 // and added to bytes further on.
-#include "codecs/crc32c.hpp"
+#include "common/crc32c.hpp"
 
 #include <array>
 #include <cstring>
