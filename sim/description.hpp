@@ -118,7 +118,7 @@ struct Description {
   // Returns the rate of the copies of ranks that move so many bytes each; there is one.
   [[nodiscard]] const Copies& copies_of(std::int64_t bytes) const;
   [[nodiscard]] std::int64_t ranks() const { return nodes * ranks_per_node; }
-  // Number of places that a file's stripes are dealt to; 0 if no part has users by stripe.
+  // Number of places that a file's stripes are distributed to; 0 if no part has users by stripe.
   [[nodiscard]] std::int64_t targets() const;
   // Number of servers or stagers that are nodes of the network: the units of the first part that
   // clients use in turn or by stripes; 0 if there is none, or if they are not on the network.

@@ -65,7 +65,7 @@ struct Client {
   std::int64_t rank = 0;
   std::int64_t node = 0;
   std::int64_t group = 0;  // I/O group of the node
-  // The client's turn when something is dealt out: to the first client of every I/O group, then to
+  // The client's turn when something is assigned: to the first client of every I/O group, then to
   // the second of every one, and so on. Clients of one number work at about the same time, so they
   // should not get the same.
   std::int64_t turn = 0;
@@ -128,8 +128,8 @@ struct FlowRules {
 
 // Bytes by the targets that they are on.
 using TargetBytes = std::map<std::int64_t, std::int64_t>;
-// Adds the bytes of a range of a file whose stripes are dealt to `targets` in turn; nothing if
-// there are no targets.
+// Adds the bytes of a range of a file whose stripes are distributed round-robin to `targets`;
+// nothing if there are no targets.
 void add_to_targets(std::int64_t offset, std::int64_t bytes, std::int64_t targets,
                     std::int64_t stripe_bytes, TargetBytes& on_targets);
 

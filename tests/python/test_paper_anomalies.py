@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shared_targets import FILE, progress, transfers_of
-from weir.analysis.allocation import classes_of, dealt_at_a_time, files_of_targets
+from weir.analysis.allocation import classes_of, allocated_at_a_time, files_of_targets
 from weir.analysis.anomalies import find_anomalies
 from weir.analysis.busy_targets import fit_busy_targets
 from weir.analysis.stragglers import find_allocation, find_straggler
@@ -63,7 +63,7 @@ def test_files_of_targets_are_found_from_times_and_rates_as_in_the_paper() -> No
     classes = classes_of(estimated)
     assert [one.units for one in classes] == [1, 5, 66, 1, 7]
     assert [one.files for one in classes] == pytest.approx([35, 62, 92, 124, 156], rel=0.04)
-    assert dealt_at_a_time(classes) == pytest.approx(31, abs=1.5)
+    assert allocated_at_a_time(classes) == pytest.approx(31, abs=1.5)
 
 
 def test_even_files_with_one_slow_target_are_that_target() -> None:

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 CLASS_GAP = 0.1
 """Two classes are at least this share of the mean number of files apart."""
 MOST_OFF = 0.25
-"""Classes are dealt in steps if none is off by more than this share of a step."""
+"""Files were allocated several at a time if no class is off by more than this share of a step."""
 LEAST_UNEVEN = 1.3
 """An allocation is uneven if a unit has at least this many times the mean of all units."""
 LEAST_LOSS = 0.05
@@ -45,7 +45,7 @@ class Allocation:
 
     level: str
     classes: tuple[Class, ...]
-    dealt: float | None
+    at_a_time: float | None
     seconds: float
     even_seconds: float
     worst: float
@@ -70,10 +70,10 @@ class Allocation:
             f"{self._amount(one.files)} on {one.units} {self.level}{'s' if one.units > 1 else ''}"
             for one in shown
         )
-        dealt = f", about {self.dealt:.0f} at a time" if self.dealt else ""
+        steps = f", about {self.at_a_time:.0f} at a time" if self.at_a_time else ""
         kind = f"{len(self.classes)} classes of {unit}" if self.counts_files else "shares"
         return (
-            f"uneven allocation: {kind} ({'the largest: ' if many else ''}{classes}){dealt}; "
+            f"uneven allocation: {kind} ({'the largest: ' if many else ''}{classes}){steps}; "
             f"it would be {self.faster:.2f} times faster with even {self.level}s, which loses "
             f"{percent_text(self.lost)} of the rate"
         )
@@ -99,7 +99,7 @@ def classes_of(files: Sequence[float] | Floats) -> tuple[Class, ...]:
     return tuple(Class(float(np.median(part)), len(part)) for part in parts)
 
 
-def dealt_at_a_time(classes: Sequence[Class]) -> float | None:
+def allocated_at_a_time(classes: Sequence[Class]) -> float | None:
     """Returns the common distance of classes, if they are that far apart; None if there is none."""
     if len(classes) < 3:
         return None
@@ -139,7 +139,7 @@ def uneven_allocation(
     return Allocation(
         level,
         classes,
-        dealt_at_a_time(classes) if file_bytes else None,
+        allocated_at_a_time(classes) if file_bytes else None,
         seconds,
         even,
         float(moved.max()) / mean,

@@ -1,6 +1,6 @@
 """Fits the rate of a server over the number of its targets that are busy: the saw-tooth.
 
-With one file per task, dealt round robin to the servers, a test with n tasks is over when the
+With one file per task, assigned round-robin to the servers, a test with n tasks is over when the
 server with the most files is done (A. Uselton, section 3.9.2): if k targets of it are busy and they
 have the rate S(k) together, the reported rate is
 

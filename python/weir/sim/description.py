@@ -183,7 +183,7 @@ def _of_stage(
 
 
 def _own(edge: Edge, asked: Asked) -> tuple[dict[str, Any], int | None]:
-    """Returns the part of an edge without stages: of I/O groups, or dealt to clients in turn."""
+    """Returns the part of an edge without stages: of I/O groups, or assigned to clients in turn."""
     if edge.rate_bytes_per_second is None:
         raise BenchError(
             f"edge {edge.name} has no rate: weir sim cannot tell how fast it is", USAGE
