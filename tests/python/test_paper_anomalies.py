@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shared_targets import FILE, progress, transfers_of
-from weir.analysis.allocation import classes_of, allocated_at_a_time, files_of_targets
+from weir.analysis.allocation import allocated_at_a_time, classes_of, files_of_targets
 from weir.analysis.anomalies import find_anomalies
 from weir.analysis.busy_targets import fit_busy_targets
 from weir.analysis.stragglers import find_allocation, find_straggler
