@@ -36,8 +36,8 @@ LONG = (
 )
 """Those that take longest. With files side by side, the last should be short ones."""
 
-FOLDERS_OF = {"alone": "measurement", "mounts": "failure", "testbed": "testbed"}
-"""The folder in which ./dev test looks for the tests with a mark."""
+WITH_TESTS_ALONE = ("testbed", "measurement")
+"""The folders of tests that need the machine to themselves; those of ./dev test alone."""
 
 # Commands that write into a pipe wrap their text at this width, so that no line looked for is cut.
 os.environ["COLUMNS"] = "160"
@@ -52,12 +52,11 @@ if _preload := preload():
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         folder = item.path.relative_to(TESTS).parts[0]
-        for mark, its_folder in FOLDERS_OF.items():
-            if item.get_closest_marker(mark) and folder != its_folder:
-                raise pytest.UsageError(
-                    f"{item.nodeid} is marked {mark}, and ./dev test looks for such tests in "
-                    f"tests/{its_folder} only"
-                )
+        if item.get_closest_marker("alone") and folder not in WITH_TESTS_ALONE:
+            raise pytest.UsageError(
+                f"{item.nodeid} is marked alone, and ./dev test alone looks for such tests in "
+                f"{' and '.join(WITH_TESTS_ALONE)} only"
+            )
     leave_out_combinations(config, items)
     places = {TESTS / name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path, len(places)))

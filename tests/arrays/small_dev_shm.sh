@@ -13,8 +13,5 @@ if ! reason=$(unshare --mount mount -t tmpfs -o size=256k none /dev/shm 2>&1); t
   exit 77
 fi
 export OMPI_MCA_btl_vader_backing_directory=$folder UCX_POSIX_DIR=$folder
-# The program sees copies of all mounts. Those of a test bed would keep its devices until the program
-# ends.
 # shellcheck disable=SC2016 # the inner shell expands it
-exec unshare --mount sh -c 'umount --lazy /run/weir-testbed/* 2>/dev/null
-  mount -t tmpfs -o size=256k none /dev/shm && exec "$@"' sh "$@"
+exec unshare --mount sh -c 'mount -t tmpfs -o size=256k none /dev/shm && exec "$@"' sh "$@"

@@ -15,15 +15,6 @@ from own_stager import Stager, start, start_for_nodes, start_service
 sys.path.insert(0, str(Path(__file__).parent))
 
 SMALL_FILE_SYSTEM_BYTES = 4 << 20
-MOUNTING = {"small_file_system", "folder_with_quota", "read_only_folder"}
-"""The fixtures below that mount a file system."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
-    for item in items:
-        if item.path.is_relative_to(here) and MOUNTING & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.mounts)
 
 
 def mount(*arguments: str) -> None:

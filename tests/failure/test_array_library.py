@@ -86,7 +86,6 @@ def test_a_quota_that_is_used_up_in_a_step(tmp_path: Path, folder_with_quota: Pa
     )
 
 
-@pytest.mark.mounts
 def test_a_device_that_fails_in_a_step(tmp_path: Path) -> None:
     """The device is a file of a file system that is shut down; each call then gives EIO."""
     if os.geteuid() != 0:
@@ -117,7 +116,6 @@ def test_a_device_that_fails_in_a_step(tmp_path: Path) -> None:
             run_arrays_test(tmp_path, f"BrokenSteps.{name}", tmp_path, **variables, **more)
 
 
-@pytest.mark.mounts
 @pytest.mark.parametrize("engine", ["posix", "io_uring"])
 def test_a_file_system_that_is_lost_in_a_step(tmp_path: Path, engine: str) -> None:
     """A file system is shut down under an open file; mounted again, the steps before are there."""
