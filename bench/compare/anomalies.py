@@ -96,6 +96,10 @@ def interval(number: int, of: int) -> tuple[float, float]:
     return low, high
 
 
+def shares_text(low: float, high: float) -> str:
+    return f"{100 * low:5.1f} % to {100 * high:5.1f} %"
+
+
 def _where(holds: Callable[[float], bool]) -> float:
     low, high = 0.0, 1.0
     for _ in range(50):
@@ -126,7 +130,7 @@ def count(folders: Sequence[Path]) -> None:
     number = counted["runs"]
     low, high = interval(counted["labelled"], max(1, number))
     print(
-        f"\n{counted['labelled']} of {number} runs have a label ({low:.1%} to {high:.1%}); "
+        f"\n{counted['labelled']} of {number} runs have a label ({shares_text(low, high)}); "
         f"{counted['without events']} have no events"
     )
     for kind, phases in sorted(kinds.items()):
@@ -463,7 +467,7 @@ def measure(given: argparse.Namespace) -> None:
         said = ", ".join(f"{kind} {times}" for kind, times in case.said.most_common())
         print(
             f"{case.name:<22} {word:<8} {number:>3} of {case.runs:<3} "
-            f"({low:6.1%} to {high:6.1%})   said: {said}"
+            f"({shares_text(low, high)})   said: {said}"
         )
     runs = sum(case.runs for case in wrong)
     labelled = runs - sum(case.right for case in wrong)
@@ -472,7 +476,7 @@ def measure(given: argparse.Namespace) -> None:
         case.right >= GOAL_FOUND * case.runs for case in cases if case not in wrong
     )
     print(
-        f"all homogeneous        labelled {labelled:>3} of {runs:<3} ({low:6.1%} to {high:6.1%}); "
+        f"all homogeneous        labelled {labelled:>3} of {runs:<3} ({shares_text(low, high)}); "
         f"{time.monotonic() - began:.0f} s; the goal is {'' if good else 'not '}reached"
     )
 

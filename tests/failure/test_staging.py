@@ -177,13 +177,18 @@ def test_stagers_of_ranks_end_with_their_program(tmp_path: Path, staging: str, e
     absent = Stager(Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager")
     ended = run(absent, "set_apart", tmp_path, "hdf5", staging, ending, ranks=4)
     assert (ended.returncode == 0) == (ending != "killed"), ended.stdout + ended.stderr
-    # Nothing of a stager that has ended by itself is left.
-    deadline = time.monotonic() + STORED_SECONDS
-    while ending != "without_stager" and list(absent.socket.parent.iterdir()):
-        assert time.monotonic() < deadline, list(absent.socket.parent.iterdir())
-        time.sleep(0.02)
-    told = ended.stdout.count("the stager of this rank has ended before its programs")
     stagers = {"ranks": 1, "ranks:1/2": 2}[staging]
+    # Nothing of a stager that has ended by itself is left, but what it says of a lost program.
+    folder = absent.socket.parent
+    logs = list(folder.glob("*.log")) if ending == "killed" else []
+    deadline = time.monotonic() + STORED_SECONDS
+    while ending != "without_stager" and set(folder.iterdir()) != set(logs):
+        assert time.monotonic() < deadline, list(folder.iterdir())
+        time.sleep(0.02)
+        logs = list(folder.glob("*.log")) if ending == "killed" else []
+    assert len(logs) == (stagers if ending == "killed" else 0)
+    assert all("was lost" in one.read_text() for one in logs)
+    told = ended.stdout.count("the stager of this rank has ended before its programs")
     assert told == (stagers if ending == "without_stager" else 0), ended.stdout
     assert steps_in(tmp_path / "out.h5", with_remains=ending == "without_stager") == 3
     assert ending == "without_stager" or not list(tmp_path.glob("*.weir_lock"))
