@@ -95,11 +95,12 @@ std::vector<std::string> names_in(const std::string& folder) {
 void put_settable(json& tunables, const std::string& folder) {
   for (const std::string& name : names_in(folder)) {
     std::error_code error;
-    const fs::file_status status = fs::status(folder + "/" + name, error);
+    const std::string path = fmt::format("{}/{}", folder, name);
+    const fs::file_status status = fs::status(path, error);
     constexpr fs::perms both = fs::perms::owner_read | fs::perms::owner_write;
     const bool is_state = std::find(states.begin(), states.end(), name) != states.end();
     if (error || is_state || !fs::is_regular_file(status)) continue;
-    if ((status.permissions() & both) == both) put(tunables, name, folder + "/" + name);
+    if ((status.permissions() & both) == both) put(tunables, name, path);
   }
 }
 
@@ -120,7 +121,7 @@ std::vector<std::string> of_lustre(const std::string& folder, const std::string&
   const std::string name = source.substr(source.rfind('/') + 1) + "-";
   std::vector<std::string> found;
   for (const std::string& one : names_in(folder)) {
-    if (one.starts_with(name)) found.push_back(folder + "/" + one);
+    if (one.starts_with(name)) found.push_back(fmt::format("{}/{}", folder, one));
   }
   return found;
 }
@@ -137,7 +138,7 @@ void put_lustre(json& tunables, const storage::Mount& mounted, const std::string
 void put_beegfs(json& tunables, const std::string& root) {
   const std::string folder = root + "/proc/fs/beegfs";
   for (const std::string& one : names_in(folder)) {
-    const std::string text = read_text(folder + "/" + one + "/config").value_or("");
+    const std::string text = read_text(fmt::format("{}/{}/config", folder, one)).value_or("");
     for (const char* const name : beegfs_of_mount) {
       if (const auto value = value_of(text, name, '=')) {
         tunables[name] = value->substr(0, longest_tunable);

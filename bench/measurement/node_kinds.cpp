@@ -1,5 +1,7 @@
 #include "measurement/node_kinds.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -119,7 +121,7 @@ json take_longest_out(json& difference) {
       }
     }
     if (longest == 0) break;
-    names.push_back(of_group + "." + of_entry);
+    names.push_back(fmt::format("{}.{}", of_group, of_entry));
     difference[of_group].erase(of_entry);
     if (difference[of_group].empty()) difference.erase(of_group);
   }
@@ -192,6 +194,7 @@ void NodeKinds::drop_smallest() {
 
 json NodeKinds::record() const {
   std::vector<const std::pair<const std::string, Kind>*> sorted;
+  sorted.reserve(kinds_.size());
   for (const auto& one : kinds_) sorted.push_back(&one);
   std::sort(sorted.begin(), sorted.end(), [](const auto* one, const auto* other) {
     return one->second.places.front() < other->second.places.front();

@@ -21,7 +21,9 @@ OpenedHints::Hints OpenedHints::hints_in(MPI_Info info) {
     if (found == 0) continue;
     std::string value(static_cast<std::size_t>(length) + 1, '\0');
     MPI_Info_get(info, name.data(), length, value.data(), &found);
-    if (found != 0) hints[name.data()] = value.c_str();  // up to the terminating zero
+    if (found == 0) continue;
+    value.resize(value.find('\0'));
+    hints[name.data()] = std::move(value);
   }
   return hints;
 }
