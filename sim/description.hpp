@@ -55,7 +55,8 @@ struct Messages {
 
 // The rate of copies of ranks into the memory that those of a node share, and out of it.
 struct Copies {
-  // Of a rank in a request: with more bytes, caches hold less of them, and the next rate holds.
+  // Most bytes of a rank in a request for which this rate holds. Caches hold less of more bytes, so
+  // that the next rate holds for them.
   std::int64_t up_to_bytes = std::numeric_limits<std::int64_t>::max();
   double bytes_per_second = 0;           // of all ranks of a node together
   double one_rank_bytes_per_second = 0;  // of a rank, at most

@@ -29,7 +29,7 @@ namespace weir::sim {
 struct Share {
   std::int64_t place = 0;
   std::int64_t bytes = 0;
-  // Of a node's message to or from a client: the first of its ranks with a share.
+  // The first of the node's ranks that has a share of its message to or from a client.
   std::int64_t rank = 0;
 
   friend bool operator==(const Share&, const Share&) = default;

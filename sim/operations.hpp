@@ -35,7 +35,7 @@ class UnitLoads {
   [[nodiscard]] PartLoad summary(const std::string& name,
                                  const std::function<std::string(std::int64_t)>& name_of,
                                  const std::function<double(std::int64_t)>& speed) const;
-  // Likewise for units that have numbers.
+  // Returns the loads of a part whose units have numbers; the others are as fast as described.
   [[nodiscard]] PartLoad summary(const std::string& name, const SlowUnits& slow) const;
 
  private:

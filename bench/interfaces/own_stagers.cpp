@@ -17,7 +17,7 @@ namespace weir::bench {
 namespace {
 
 constexpr const char* socket_variable = "WEIR_STAGER_SOCKET";
-// Each stager of a service has so much: a job may have several services at once.
+// Memory of each stager of a service. It is small, because a job may have several services.
 constexpr std::int64_t service_memory_bytes = std::int64_t{256} << 20;
 
 // Gives a variable of the environment another value for the time of its life. No thread of Weir

@@ -28,7 +28,8 @@ class OwnStagers {
   // The leader of each node starts one, which stores what it gets or drops it. Without a session it
   // ends after a minute. Collective; each rank returns its own status.
   Status start_on_nodes(const Job& job, bool drops);
-  // The leaders of nodes start those of a service. Its folder is there and empty.
+  // The leaders of nodes start the stagers of a service, whose folder exists and is empty. Each
+  // rank returns its own status.
   Status start_service(const Job& job, bool drops, const Service& service);
   // Opens a session whose writes go to these stagers. Collective over the session's ranks.
   [[nodiscard]] Result<std::unique_ptr<Session>> open(const Interface& interface,

@@ -8,7 +8,8 @@
 
 namespace weir::bench {
 
-// Nowhere: the ranks write themselves; a process of each node; processes that are reached over TCP.
+// none: the ranks write themselves. node: a process of each node takes the bytes over. service:
+// processes that are reached over TCP do.
 enum class Staging { none, node, service };
 
 [[nodiscard]] inline std::vector<Word<Staging>> staging_words() {

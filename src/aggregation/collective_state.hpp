@@ -84,7 +84,8 @@ void release_asked(CollectiveState& state);
 [[nodiscard]] Result<std::string> ask_rank_0(CollectiveState& state, const Status& possible,
                                              const std::function<Result<std::string>()>& find,
                                              const char* what);
-// Sends to every rank what rank 0 has already found, likewise.
+// Sends to every rank what rank 0 has already found. If the call asks and was not answered yet,
+// this is its answer.
 [[nodiscard]] Result<std::string> told_by_rank_0(CollectiveState& state,
                                                  const Result<std::string>& found,
                                                  const char* what);

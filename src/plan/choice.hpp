@@ -31,7 +31,7 @@ struct Overrides {
   // aggregation.
   std::optional<std::int64_t> aggregators_per_group;
   std::int64_t nodes_per_way_out = 0;  // as in Parameters
-  // It counts as if all nodes were one I/O group.
+  // If true, all nodes count as one I/O group.
   bool in_one_group = false;
 
   friend bool operator==(const Overrides&, const Overrides&) = default;
@@ -61,7 +61,8 @@ struct Choice {
   std::string rates_origin;   // PlatformRates::origin
   std::string io_groups;      // number and sizes of the I/O groups; empty if there is one
   std::string network;        // the network between the nodes; empty if it is not known
-  // It is what was asked for: with `priced`, the parameters may have another one that costs less.
+  // The rule that was asked for. With `priced`, the parameters may have another one that costs
+  // less.
   topology::PlacementRule placement = topology::PlacementRule::spread;
 
   [[nodiscard]] const Parameters& parameters() const { return chosen.parameters; }

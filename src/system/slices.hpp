@@ -23,7 +23,7 @@ struct Slice {
 // calls.
 Status write_slices(const File& file, std::span<const Slice> slices, std::int64_t offset,
                     std::int64_t& calls);
-// It also sets `bytes` to the number of bytes that the system reports as written.
+// This overload also sets `bytes` to the number of bytes that the system reports as written.
 Status write_slices(const File& file, std::span<const Slice> slices, std::int64_t offset,
                     std::int64_t& bytes, std::int64_t& calls);
 

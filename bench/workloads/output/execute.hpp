@@ -105,7 +105,7 @@ class Executor {
   [[nodiscard]] std::string path_of(const Turn& turn) const;
   [[nodiscard]] ElementPayload payload_of(const Turn& turn, const FileArray& array) const;
   Status make_folder(const Configuration& configuration) const;
-  // Returns what Weir calls it.
+  // Returns the staging of a variant as the library names it.
   [[nodiscard]] std::string staging_of(const Variant& variant) const;
   Result<Session*> session_of(const Variant& variant);
   Result<std::unique_ptr<File>> open(const Turn& turn, const std::string& path,
