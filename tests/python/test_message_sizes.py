@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from test_sim import copying, needs_simulator
+from test_sim import needs_simulator
+from test_sim_measured import copying
 
 COMPARE = Path(__file__).parents[2] / "bench" / "compare"
 sys.path.insert(0, str(COMPARE))
