@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from failing_runs import (
+    PATIENT_LAUNCHER,
     Ended,
     assert_nothing_left,
     assert_says,
@@ -149,7 +150,9 @@ def test_a_signal_to_the_launcher(tmp_path: Path, sent: signal.Signals) -> None:
         ranks_under_way(tmp_path)
         launcher.send_signal(sent)
 
-    ended = run(tmp_path, *LONG, workload=WORKLOAD, while_running=interrupt)
+    ended = run(
+        tmp_path, *LONG, workload=WORKLOAD, while_running=interrupt, variables=PATIENT_LAUNCHER
+    )
     assert failure_of(ended, "interrupted").cause == "interrupted"
 
 

@@ -8,7 +8,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from failing_runs import BRIEF, ENDLESS, assert_ended_cleanly, ranks_under_way, run
+from failing_runs import (
+    BRIEF,
+    ENDLESS,
+    PATIENT_LAUNCHER,
+    assert_ended_cleanly,
+    ranks_under_way,
+    run,
+)
 from mpi_marks import needs_survivors
 
 ENGINES = [("POSIX", "SYNC"), ("POSIX", "ASYNC"), ("MPI", "SYNC"), ("MPI", "ASYNC")]
@@ -53,7 +60,7 @@ def test_a_signal_to_the_launcher(
         launcher.send_signal(sent)
 
     options = ("--iomethod", method, "--iomode", mode)
-    ended = run(tmp_path, *ENDLESS, *options, while_running=interrupt)
+    ended = run(tmp_path, *ENDLESS, *options, while_running=interrupt, variables=PATIENT_LAUNCHER)
     failure = assert_ended_cleanly(ended, status="interrupted").failure
     assert failure is not None
     assert failure.cause == "interrupted"
