@@ -42,6 +42,12 @@ long nap_ns(std::int64_t /*ranks_per_core*/, std::int64_t /*naps_before*/) {
   return longest_nap_ns;
 }
 
+// Nothing changes while one of the simulated ranks, which share a thread, polls.
+bool changes_soon(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                  std::int64_t /*ranks_per_core*/) {
+  return word.load(std::memory_order_acquire) != value;
+}
+
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, long nanoseconds) {
   sim::wake_looking(*sim::this_rank().node);
   if (word.load(std::memory_order_seq_cst) != value) return;

@@ -117,7 +117,8 @@ bool Exchange::sleep(std::int64_t naps_before) {
     if (!context_.group.mark(holder, context_.turns.buffer_of(id), context_.ticket_of(id)))
       return true;
   }
-  context_.group.own_wake_up().sleep(seen_wake_ups_, context_.group.nap_ns(naps_before));
+  context_.group.own_wake_up().sleep(seen_wake_ups_, context_.group.nap_ns(naps_before),
+                                     context_.group.ranks_per_core());
   return true;
 }
 

@@ -131,6 +131,7 @@ class NodeGroup {
   // false if the buffer is already open for `ticket`.
   [[nodiscard]] bool mark(std::int64_t holder, std::int64_t buffer, std::int64_t ticket) const;
   [[nodiscard]] ranks::WakeUp& own_wake_up() const { return wake_up(own_place()); }
+  [[nodiscard]] std::int64_t ranks_per_core() const { return layout_.ranks_per_core(); }
   // Returns how long a rank of the node sleeps between two checks of MPI (waiting.hpp).
   [[nodiscard]] long nap_ns(std::int64_t naps_before) const {
     return ranks::nap_ns(layout_.ranks_per_core(), naps_before);

@@ -25,9 +25,6 @@ constexpr std::size_t first_bytes = 4088;
 // Length of the longest message in bytes; MPI takes it as an int.
 constexpr std::size_t longest_message = std::size_t{1} << 30U;
 
-// Number of polls before a sleep: several times what two ranks need that are awake on their own
-// cores (some 20 us).
-constexpr int looks_before_sleep = 1000;
 // Number of naps between two checks of everything else, in a wait between nodes (which lets MPI
 // make progress by itself).
 constexpr int naps_per_progress = 16;
@@ -44,12 +41,6 @@ void set_and_wake(std::atomic<std::uint32_t>& word, std::atomic<std::uint32_t>& 
   if (sleepers.load(std::memory_order_seq_cst) != 0) {
     futex_wake(word, std::numeric_limits<int>::max());
   }
-}
-
-void rest_a_moment() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
 }
 
 }  // namespace
@@ -313,11 +304,7 @@ void Channel::nap(Round& round) {
 
 void Channel::sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
                           std::atomic<std::uint32_t>& sleepers, std::int64_t naps_before) const {
-  const bool sleeps_at_once = place_.ranks_per_core > 1;
-  for (int look = 0; look < looks_before_sleep && !sleeps_at_once; ++look) {
-    if (word.load(std::memory_order_acquire) != value) return;
-    rest_a_moment();
-  }
+  if (changes_soon(word, value, place_.ranks_per_core)) return;
   sleepers.fetch_add(1, std::memory_order_seq_cst);
   if (word.load(std::memory_order_seq_cst) == value) {
     futex_wait(word, value, nap_ns(place_.ranks_per_core, naps_before));

@@ -20,6 +20,9 @@ namespace {
 constexpr std::int64_t short_wait_looks = 20;
 constexpr long sleep_ns = 10000;
 
+// Several times what two ranks need that are awake on their own cores (some 20 us).
+constexpr int polls_before_sleep = 1000;
+
 constexpr long shortest_nap_ns = 250'000;
 constexpr long longest_nap_ns = 8'000'000;
 constexpr std::int64_t longer_naps = 3;  // each is half as long as the one before
@@ -40,6 +43,17 @@ long nap_ns(std::int64_t ranks_per_core, std::int64_t naps_before) {
   const std::int64_t most = longest_nap_ns / shortest_nap_ns;
   return shortest_nap_ns *
          static_cast<long>(std::min(std::min(ranks_per_core, most) << longer, most));
+}
+
+bool changes_soon(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                  std::int64_t ranks_per_core) {
+  for (int poll = 0; poll < polls_before_sleep && ranks_per_core <= 1; ++poll) {
+    if (word.load(std::memory_order_acquire) != value) return true;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  return false;
 }
 
 // Neither call uses FUTEX_PRIVATE: the word is shared between processes.

@@ -1,5 +1,5 @@
-// Lets a process of a node sleep until another process has work for it, without polling: where
-// ranks share cores, every poll costs the other ranks a context switch.
+// Lets a process of a node sleep until another process has work for it. Where ranks share cores, it
+// does so without polling, since every poll costs the other ranks a context switch.
 //
 //   sleeper   seen := count(); looks for something to do; when there is nothing, sleep(seen)
 //   other     makes something to do; notify()
@@ -21,15 +21,23 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, long nano
 // Wakes at most `most` processes that sleep on the word.
 void futex_wake(std::atomic<std::uint32_t>& word, int most);
 
+// Polls a word in memory that processes share for some 20 us, and returns whether it has come to
+// differ from `value`. To be woken takes longer than most waits of ranks that are at work on cores
+// of their own. If ranks share cores (`ranks_per_core` above 1), the processor is left to them:
+// returns false at once.
+[[nodiscard]] bool changes_soon(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                                std::int64_t ranks_per_core);
+
 // Lies in memory that processes share, and is zeroed at first.
 class WakeUp {
  public:
   [[nodiscard]] std::uint32_t count() const { return notified_.load(std::memory_order_acquire); }
   // Wakes the sleeper; takes a few nanoseconds if it does not sleep.
   void notify();
-  // Sleeps until notify() was called after count() returned `seen`, for at most `nanoseconds`,
-  // which must be less than a second. Only one process sleeps on a WakeUp.
-  void sleep(std::uint32_t seen, long nanoseconds);
+  // Waits until notify() was called after count() returned `seen`: polls first where each rank has
+  // a core (changes_soon()), then sleeps for at most `nanoseconds`, which must be less than a
+  // second. Only one process sleeps on a WakeUp.
+  void sleep(std::uint32_t seen, long nanoseconds, std::int64_t ranks_per_core);
 
  private:
   std::atomic<std::uint32_t> notified_{0};
