@@ -7,18 +7,37 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
+#include "common/clock.hpp"
 #include "ranks/waiting.hpp"
 #include "ranks/wake_up.hpp"
 
 namespace weir::ranks {
 namespace {
 
-// Number of yields before a wait counts as long. It is small: where there are more ranks than
-// cores, waiting ranks take turns with ranks that copy, and each turn costs the latter a context
-// switch. The sleep is the shortest that the system offers (about 60 us).
-constexpr std::int64_t short_wait_looks = 20;
+// A wait begins with yields. There are few of them: where there are more ranks than cores, waiting
+// ranks take turns with ranks that copy, and each turn costs the latter a context switch.
+constexpr std::int64_t single_yields = 20;
+// Then, while yields return at once because nobody else wants the core, the rank yields for some
+// 100 us more, within which most messages between nodes arrive: the shortest sleep that the system
+// offers takes about 60 us.
+constexpr std::int64_t long_looks = 10;
+constexpr std::int64_t long_look_ns = 10'000;
+constexpr std::int64_t yield_alone_ns = 2'000;
 constexpr long sleep_ns = 10000;
+
+// Yields for as long as a long look takes. Returns false as soon as another process has run.
+bool yields_alone() {
+  const std::int64_t began = monotonic_ns();
+  std::int64_t now = began;
+  while (now - began < long_look_ns) {
+    ::sched_yield();
+    const std::int64_t before = std::exchange(now, monotonic_ns());
+    if (now - before > yield_alone_ns) return false;
+  }
+  return true;
+}
 
 // Several times what two ranks need that are awake on their own cores (some 20 us).
 constexpr int polls_before_sleep = 1000;
@@ -30,12 +49,13 @@ constexpr std::int64_t longer_naps = 3;  // each is half as long as the one befo
 }  // namespace
 
 void yield_or_doze(std::int64_t count) {
-  if (count < short_wait_looks) {
+  if (count < single_yields) {
     ::sched_yield();
-  } else {
-    const timespec moment{0, sleep_ns};
-    ::nanosleep(&moment, nullptr);
+    return;
   }
+  if (count < single_yields + long_looks && yields_alone()) return;
+  const timespec moment{0, sleep_ns};
+  ::nanosleep(&moment, nullptr);
 }
 
 long nap_ns(std::int64_t ranks_per_core, std::int64_t naps_before) {

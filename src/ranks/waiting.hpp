@@ -9,8 +9,8 @@
 
 namespace weir::ranks {
 
-// Makes one pause of a wait, after `count` earlier pauses: yields the processor, and in later
-// pauses sleeps for the shortest time that the system offers.
+// Makes one pause of a wait, after `count` earlier pauses: yields the processor, for longer where
+// nobody else wants it, and in later pauses sleeps for the shortest time that the system offers.
 void yield_or_doze(std::int64_t count);
 
 // Returns how long a rank sleeps, in ns, before it lets MPI make progress, while it waits for a
