@@ -1,5 +1,7 @@
 #include "aggregation/store_choice.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <ctime>
 
 namespace weir::aggregation {
@@ -9,7 +11,9 @@ namespace {
 constexpr std::int64_t least_bytes = 16 << 10;
 // The cached way may take longer by this factor, since the next reader finds the data in a cache.
 constexpr double cached_is_worth = 1.5;
-constexpr int copies_between_tries = 24;
+constexpr int most_between_tries = 384;
+// A try has found nothing new if its cost is within this share of the known one.
+constexpr double nothing_new = 0.5;
 constexpr double share_of_the_newest = 0.4;
 
 }  // namespace
@@ -25,7 +29,7 @@ StoreChoice::Target StoreChoice::faster() const {
 StoreChoice::Target StoreChoice::next(std::int64_t bytes) {
   if (bytes < least_bytes) return Target::cached;
   const Target way = faster();
-  if (++since_tried_ < copies_between_tries) return way;
+  if (++since_tried_ < between_tries_) return way;
   since_tried_ = 0;
   return way == Target::cached ? Target::streamed : Target::cached;
 }
@@ -34,6 +38,11 @@ void StoreChoice::took(Target way, std::int64_t bytes, std::int64_t nanoseconds)
   if (bytes < least_bytes) return;
   const double cost = static_cast<double>(nanoseconds) / static_cast<double>(bytes);
   double& known = cost_[static_cast<std::size_t>(way)];
+  if (known != 0 && way != faster()) {
+    const bool is_new = std::abs(cost - known) > nothing_new * known;
+    between_tries_ =
+        is_new ? least_between_tries : std::min(2 * between_tries_, most_between_tries);
+  }
   known = known == 0 ? cost : known + share_of_the_newest * (cost - known);
 }
 

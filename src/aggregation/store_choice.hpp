@@ -5,7 +5,8 @@
 // which is the fastest way. If they do not (dies, sockets), each line first has to be taken from
 // the core that used it last, and a store takes five to ten times as long as one that bypasses the
 // caches. No interface reports which case applies, least of all in a virtual machine, whose cores
-// migrate. Therefore both ways are tried, repeatedly.
+// migrate. Therefore both ways are tried, repeatedly, and more rarely as long as a try finds what
+// the ones before it have found.
 #pragma once
 
 #include <array>
@@ -25,10 +26,13 @@ class StoreChoice {
   void took(Target way, std::int64_t bytes, std::int64_t nanoseconds);
 
  private:
+  static constexpr int least_between_tries = 24;
+
   [[nodiscard]] Target faster() const;
 
   std::array<double, 2> cost_ = {};  // by way: approximate seconds per byte; 0 if unknown
   int since_tried_ = 0;              // number of copies by the faster way since the other was tried
+  int between_tries_ = least_between_tries;
 };
 
 // The choices of a rank.

@@ -44,6 +44,22 @@ TEST(StoreChoice, FollowsCoresThatMove) {
   EXPECT_LE(cached_of(choice, 200, {.cached_ns = 500'000, .streamed_ns = 100'000}), 20);
 }
 
+TEST(StoreChoice, TriesMoreRarelyWhatItKnows) {
+  const Costs costs{.cached_ns = 100'000, .streamed_ns = 400'000};
+  StoreChoice choice;
+  EXPECT_LT(cached_of(choice, 200, costs), 200);  // has tried
+  cached_of(choice, 600, costs);
+  EXPECT_GE(cached_of(choice, 384, costs), 383);
+  EXPECT_LE(cached_of(choice, 384, costs), 383);
+}
+
+TEST(StoreChoice, FindsOutWhenTheOtherWayBecomesFaster) {
+  StoreChoice choice;
+  cached_of(choice, 1200, {.cached_ns = 500'000, .streamed_ns = 100'000});
+  cached_of(choice, 500, {.cached_ns = 50'000, .streamed_ns = 100'000});
+  EXPECT_GE(cached_of(choice, 200, {.cached_ns = 50'000, .streamed_ns = 100'000}), 180);
+}
+
 TEST(StoreChoice, LearnsNothingFromShortCopies) {
   StoreChoice choice;
   for (int i = 0; i < 100; ++i) {
