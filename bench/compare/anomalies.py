@@ -1,7 +1,7 @@
 """How often labels of anomalies are wrong on quiet runs, and found on runs slowed on purpose.
 
 usage: anomalies.py count FOLDER...
-       anomalies.py measure [--runs N] [--homogeneous N] [--keep FOLDER]
+       anomalies.py measure [--bed targets hosts] [--runs N] [--homogeneous N] [--keep FOLDER]
 
 ``count`` examines all finished runs below the folders again and prints how many have a label, by
 kind. Nothing is written.
@@ -445,10 +445,11 @@ def measure(given: argparse.Namespace) -> None:
     cases: list[Case] = []
     with tempfile.TemporaryDirectory(prefix="anomalies-") as name:
         top = given.keep or Path(name)
-        for bed, use in ((on_targets, use_targets), (on_hosts, use_hosts)):
-            folder = top / bed.__name__
+        for bed in given.bed:
+            its_cases, use = BEDS[bed]
+            folder = top / f"on_{bed}"
             folder.mkdir(parents=True)
-            its = bed()
+            its = its_cases()
             turns = Turns(its, given, folder)
             while turns.left:
                 with testbed_alone():
@@ -481,12 +482,16 @@ def measure(given: argparse.Namespace) -> None:
     )
 
 
+BEDS = {"targets": (on_targets, use_targets), "hosts": (on_hosts, use_hosts)}
+
+
 def main() -> None:
     parser = options(__doc__)
     parts = parser.add_subparsers(required=True, dest="what")
     counting = parts.add_parser("count", help="examine runs again and count their labels")
     counting.add_argument("folders", type=Path, nargs="+")
     measuring = parts.add_parser("measure", help="make runs on the test bed, as root")
+    measuring.add_argument("--bed", choices=BEDS, nargs="+", default=list(BEDS))
     measuring.add_argument("--runs", type=int, default=20, help="of each slowed part")
     measuring.add_argument("--homogeneous", type=int, default=25, help="on targets and on hosts")
     measuring.add_argument("--keep", type=Path, metavar="FOLDER", help="where the runs stay")
