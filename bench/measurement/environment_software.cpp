@@ -14,7 +14,7 @@
 #include "common/settings.hpp"
 #include "measurement/build_info.hpp"
 #include "measurement/environment.hpp"
-#include "measurement/mpi_control_variable.hpp"
+#include "measurement/mpi_control_variables.hpp"
 #include "measurement/system_text.hpp"
 
 namespace weir::bench {
@@ -32,14 +32,15 @@ nlohmann::json describe_distribution() {
   return name ? nlohmann::json(without_quotes(*name)) : nlohmann::json("unknown");
 }
 
-std::string mpi_io_implementation(const std::string& library) {
+std::string mpi_io_implementation(const std::string& library,
+                                  const MpiControlVariables& variables) {
   if (!library.starts_with("Open MPI")) {
     return library.starts_with("MPICH") || library.find("MVAPICH") != std::string::npos ||
                    library.find("Intel") != std::string::npos
                ? "ROMIO"
                : "unknown";
   }
-  const std::string component = mpi_control_variable("io").value_or("");
+  const std::string component = variables.value("io").value_or("");
   // An empty selection leaves the choice to Open MPI: OMPIO, except on Lustre.
   return component.empty() ? "not selected by the user: OMPIO is the default, ROMIO on Lustre"
                            : component;
@@ -62,10 +63,10 @@ constexpr std::array mpi_parameters{"pml",
                                     "fs_lustre_stripe_size",
                                     "fs_lustre_stripe_width"};
 
-nlohmann::json describe_mpi_parameters() {
+nlohmann::json describe_mpi_parameters(const MpiControlVariables& variables) {
   nlohmann::json told = nlohmann::json::object();
   for (const char* const name : mpi_parameters) {
-    const std::string value = mpi_control_variable(name).value_or("");
+    const std::string value = variables.value(name).value_or("");
     if (!value.empty()) told[name] = value;
   }
   return told;
@@ -111,11 +112,12 @@ nlohmann::json describe_write_back(const std::string& folder) {
 
 nlohmann::json describe_system_software() {
   const std::string library = mpi_library();
+  const MpiControlVariables variables;
   return {{"kernel", describe_kernel()},
           {"distribution", describe_distribution()},
           {"mpi", library},
-          {"mpi_io", mpi_io_implementation(library)},
-          {"mpi_parameters", describe_mpi_parameters()},
+          {"mpi_io", mpi_io_implementation(library, variables)},
+          {"mpi_parameters", describe_mpi_parameters(variables)},
           {"compiler", build_info::compiler},
           {"c_library", fmt::format("glibc {}", gnu_get_libc_version())},
           {"hwloc", hwloc_version()},

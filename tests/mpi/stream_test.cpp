@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "measurement/environment.hpp"
-#include "measurement/mpi_control_variable.hpp"
+#include "measurement/mpi_control_variables.hpp"
 #include "measurement/mpi_hints.hpp"
 #include "measurement/opened_hints.hpp"
 #include "measurement/system_text.hpp"
@@ -309,7 +309,7 @@ TEST_F(Streams, ParametersOfMpiAreTextsAndNumbers) {
   const nlohmann::json told = describe_system_software()["mpi_parameters"];
   const auto bytes = parse_integer(told.value("io_ompio_bytes_per_agg", ""));
   EXPECT_GT(bytes.value_or(0), 0) << told;
-  EXPECT_EQ(mpi_control_variable("no such parameter"), std::nullopt);
+  EXPECT_EQ(MpiControlVariables().value("no such parameter"), std::nullopt);
 }
 
 TEST_F(Streams, TheFirstFileOfEachKindTellsItsHints) {

@@ -1,5 +1,5 @@
-// MPI's tool interface. Simulated ranks have sim/library/mpi_control_variable.cpp instead.
-#include "measurement/mpi_control_variable.hpp"
+// Simulated ranks have sim/library/mpi_control_variables.cpp instead.
+#include "measurement/mpi_control_variables.hpp"
 
 #include <mpi.h>
 
@@ -44,19 +44,25 @@ MPI_Datatype variable_type(int variable) {
 
 }  // namespace
 
-std::optional<std::string> mpi_control_variable(const char* name) {
+MpiControlVariables::MpiControlVariables() {
   int provided = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return std::nullopt;
+  is_open_ = MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
+}
+
+MpiControlVariables::~MpiControlVariables() {
+  if (is_open_) MPI_T_finalize();
+}
+
+std::optional<std::string> MpiControlVariables::value(const char* name) const {
   std::optional<std::string> found;
   int index = 0;
   MPI_T_cvar_handle handle{};
   int count = 0;
-  if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS &&
+  if (is_open_ && MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS &&
       MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS) {
     found = variable_text(handle, variable_type(index), count);
     MPI_T_cvar_handle_free(&handle);
   }
-  MPI_T_finalize();
   return found;
 }
 
