@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
+import subprocess
 from typing import Any
 
 import pytest
 
 from calibrations import MIB, calibration, trials
+from platforms import make_platform, make_stage
 from synthetic import make_run
 from weir.bench.job import stager_memory
+from weir.bench.program import find_program
 from weir.model.a_priori import bounds, of_device
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
@@ -344,6 +348,43 @@ def known_messages(seconds: float, **way: str) -> Platform:
 
 
 @pytest.mark.parametrize(
+PLANNED_BYTES = 32 * MIB * 8
+PLANNED = ("--array-shape", "32m", "--distribution", "BLOCK", "--targets", "1", "--stripe", "0")
+
+
+@pytest.mark.parametrize("where", [("node",), ("service", "--stagers", "1")])
+def test_the_library_prices_the_same_stages(where: tuple[str, ...]) -> None:
+    """The rates are those that the library has without a description of the platform."""
+    words = ("plan", "--nodes", "1", "--ranks-per-node", "2", "--json", "--staging", *where)
+    ended = subprocess.run(
+        [find_program({}), *words, *PLANNED], capture_output=True, text=True, timeout=60, check=True
+    )
+    priced = json.loads(ended.stdout)["staging"]
+    stages = [
+        make_stage("memory copy", 9e9, kind="node", routes=["memory"]),
+        make_stage("node link", 1.2e9, kind="node link", routes=["network"]),
+        make_stage("page cache write", 3.5e9, kind="node", direction="write", routes=["cached"]),
+        make_stage("storage write", 1e9, direction="write", routes=["durable"]),
+    ]
+    (kind, *_) = plan(2).phases
+    one_file = {
+        "operations_per_rank": 1,
+        "bytes_per_operation": PLANNED_BYTES // 2,
+        "bytes_total": PLANNED_BYTES,
+    }
+    made = expect(
+        plan(2).model_copy(update={"files": 1, "phases": [kind.model_copy(update=one_file)]}),
+        asynchronous=False,
+        parameters=parameters(staging=where[0], sync="none"),
+        platform=make_platform(stages, hosts=1, ranks_per_host=2),
+        made_utc="2025-01-23T10:14:50Z",
+    )
+    seconds = {rate.metric: PLANNED_BYTES / rate.value for rate in made.rates}
+    # The library also counts calls.
+    assert priced["blocked_seconds"] == pytest.approx(seconds["foreground"], rel=0.01)
+    assert priced["until_stored_seconds"] == pytest.approx(seconds["span"], rel=0.03)
+
+
     ("seconds", "limit"), [(1e-3, "calls on messages"), (1e-6, "hand-over by memory copy")]
 )
 def test_a_message_takes_its_call_and_its_copy(seconds: float, limit: str) -> None:
