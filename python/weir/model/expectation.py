@@ -56,6 +56,7 @@ from weir.model.overlap import (
 from weir.model.path_time import slowest, stages_of, stages_told, summed
 from weir.model.stage import Case, StageTime, stage_time
 from weir.model.staged_expectation import (
+    TO_STAGERS,
     Times,
     message_rate,
     staged_rates,
@@ -117,10 +118,12 @@ def expect(
     operation = _operation_of(platform, parameters)
     if messages is not None and messages.dropped and operation is None:
         directions = []
-    # What TCP between processes of one host costs is not calibrated.
     passed = output or messages
-    if passed is not None and passed.sent and not _has_link(platform):
-        directions = []
+    if passed is not None and passed.sent:
+        platform = _with_link(platform, operation)
+        # Nothing says how fast bytes come to stagers that a calibration does not reach.
+        if not _has_link(platform):
+            directions = []
     room = room_of(platform, stager_memory_bytes)
     rates = [
         rate
@@ -149,6 +152,30 @@ def room_of(platform: Platform, stager_memory_bytes: float | None = None) -> flo
 
 def _has_link(platform: Platform) -> bool:
     return any(stage.kind == "node link" for stage in platform.stages)
+
+
+def _with_link(platform: Platform, operation: Operation | None) -> Platform:
+    """Returns the platform with the run's own way to its stagers in place of its links, if known.
+
+    That way was measured from the ranks' memory on, on the job's nodes together.
+    """
+    if operation is None or operation.link_bytes_per_second is None:
+        return platform
+    measured = operation.link_bytes_per_second
+    share = 1 / platform.hosts
+    link = PlatformStage(
+        name=TO_STAGERS,
+        kind="node link",
+        routes=["network"],
+        units=platform.hosts,
+        rate_bytes_per_second=Quantity(
+            value=measured.value * share, low=measured.low * share, high=measured.high * share
+        ),
+        how="blocks of 1 MiB over TCP to receiving threads, with checksums, by all ranks",
+        interval_how="trials of the calibration",
+    )
+    others = [stage for stage in platform.stages if stage.kind != "node link"]
+    return platform.model_copy(update={"stages": [*others, link]})
 
 
 def _operation_of(platform: Platform, parameters: Mapping[str, Parameter]) -> Operation | None:

@@ -36,6 +36,16 @@ class OperationTrials(Record):
     )
 
 
+class LinkTrials(Record):
+    """The way of bytes over TCP to stagers of a service, by all ranks at the same time."""
+
+    stagers: int
+    receivers: int = Field(
+        description="threads of each that receive; 0: as usual, to stagers that the user started"
+    )
+    bytes_per_second: Trials
+
+
 class Calibration(Record):
     """``calibration.json``. Rates are over all ranks unless the name says ``one_rank``."""
 
@@ -91,5 +101,8 @@ class Calibration(Record):
     operations: list[OperationTrials] = Field(
         default_factory=list,
         description="files or messages with as few bytes as possible, by the job's own interfaces",
+    )
+    links: list[LinkTrials] = Field(
+        default_factory=list, description="ways over TCP to stagers on the job's nodes"
     )
     seconds: float = Field(description="duration of the calibration")
