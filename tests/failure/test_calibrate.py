@@ -56,6 +56,8 @@ def test_every_figure_is_measured_at_least_three_times(tmp_path: Path, ranks: in
     calibration = calibration_of(run(tmp_path, *SHORT, workload=WORKLOAD, ranks=ranks))
     assert calibration.ranks == ranks
     assert calibration.hosts == 1
+    assert calibration.processors is not None
+    assert 1 <= calibration.processors <= len(os.sched_getaffinity(0))
     assert calibration.transfer_bytes == TRANSFER_BYTES
     assert calibration.memory_available_bytes is not None
     figures = [value for _, value in calibration if isinstance(value, Trials)]

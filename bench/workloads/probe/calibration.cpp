@@ -14,6 +14,7 @@
 #include "common/page.hpp"
 #include "interfaces/service_stagers.hpp"
 #include "measurement/environment.hpp"
+#include "measurement/node_processors.hpp"
 #include "workloads/probe/trials.hpp"
 
 namespace weir::bench::probe {
@@ -152,6 +153,9 @@ Status Calibration::find_piece() {
 }
 
 Status Calibration::measure_all() {
+  const auto processors = processors_of_a_node(job_);
+  if (!processors) return processors.error();
+  processors_ = processors.value();
   if (Status status = find_piece(); !status) return status;
   if (job_.rank == 0 && piece_bytes_ < request_.transfer_bytes) {
     fmt::print(stderr,
@@ -257,6 +261,7 @@ ordered_json Calibration::result() const {
   result["directory"] = std::filesystem::canonical(request_.directory, error).string();
   result["file_system"] = file_system_type(request_.directory);
   result["memory_available_bytes"] = room_.memory_available;
+  if (processors_ > 0) result["processors"] = processors_;
   result["transfer_bytes"] = piece_bytes_;
   result["shared_file"] = request_.shared_file;
   result["direct"] = request_.direct;

@@ -16,6 +16,7 @@ each, and a run that syncs once to take T.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from weir.model.flow_of_plan import SERVICE
 from weir.model.interval import interval_factors, quantity_of_trials
@@ -59,6 +60,7 @@ def platform_of_calibration(calibration: Calibration) -> Platform:
         ranks_per_host=-(-calibration.ranks // calibration.hosts),
         ranks=calibration.ranks,
         memory_available_bytes=calibration.memory_available_bytes,
+        topology=_topology(calibration),
         stages=[
             stage(
                 "memory copy",
@@ -120,6 +122,13 @@ def platform_of_calibration(calibration: Calibration) -> Platform:
         ],
     )
     return _without_storage(made) if calibration.file_system in IN_MEMORY else made
+
+
+def _topology(calibration: Calibration) -> dict[str, Any]:
+    """Returns the processors of a host where a probe's description has them, if they are known."""
+    if calibration.processors is None:
+        return {}
+    return {"hardware": {"processor": {"cores": calibration.processors}}}
 
 
 def _link(calibration: Calibration, staging: str) -> Quantity | None:

@@ -419,6 +419,7 @@ class _Expected:
             meeting_seconds=_hiding(meeting, work),
             posting_seconds=call.value if call else 0.0,
             first_seconds=first.value if first else 0.0,
+            own_share=_own_share(self.platform, planned) if phase.direction == "write" else 1.0,
         )
 
     def _compute_seconds(self, planned: Planned, case: Case) -> float:
@@ -473,6 +474,21 @@ class _Expected:
                 + (f", {seconds_text(time.first_seconds)} longer" if time.first_seconds else "")
             )
         return f"EAAR over foreground time, transfers hidden one buffer ahead: {', '.join(told)}"
+
+
+def _own_share(platform: Platform, planned: Planned) -> float:
+    """Returns the share of a transfer of all ranks that is a rank's own part.
+
+    It is below 1 where a host has more ranks than processors. Reads are left as they are: the
+    system reads ahead for all ranks together.
+    """
+    hardware = platform.topology.get("hardware")
+    processor = hardware.get("processor") if isinstance(hardware, Mapping) else None
+    cores = processor.get("cores") if isinstance(processor, Mapping) else None
+    ranks = max(planned.flow.ranks_by_host.values(), default=0)
+    if not isinstance(cores, int) or cores <= 0 or ranks <= cores:
+        return 1.0
+    return cores / ranks
 
 
 def _read_ahead(planned: Planned) -> bool:

@@ -60,6 +60,10 @@ class Calibration(Record):
         default=None,
         description="memory free for the page cache before the run, summed over the hosts",
     )
+    processors: int | None = Field(
+        default=None,
+        description="processors that the ranks of a host share, the fewest of any host",
+    )
     transfer_bytes: int = Field(description="bytes that one rank moves in one operation")
     shared_file: bool = Field(
         default=False, description="whether all ranks moved their parts of one file"
