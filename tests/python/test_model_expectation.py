@@ -294,6 +294,7 @@ def test_ranks_that_share_processors_are_blocked_by_their_own_parts(processors: 
     plan = make_plan(computations=0.0, phases=(("S", "write"),))
     write = rates(plan, asynchronous=True, calibration=shared)["write"]
     blocked = transfer + (BINS - 1) * transfer * processors / 4
+    assert f"{25 * processors} % of it a rank's own" in write.how
     assert write.value == pytest.approx(4 * BINS * 8 * MIB / blocked)
     # With much work it still has to wait for a processor on which others compute.
     plan = make_plan(computations=100 * transfer * 1e9, phases=(("S", "write"),))

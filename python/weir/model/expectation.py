@@ -465,6 +465,7 @@ class _Expected:
         for planned in self._own:
             time = self._phase_time(planned, "expected")
             slow = self._phase_time(planned, "slow")
+            shared = time.own_share < 1  # ranks have fewer processors than they are
             told.append(
                 f"{planned.phase.function} {seconds_text(time.transfer_seconds)} "
                 f"({seconds_text(slow.transfer_seconds)} where slow) behind "
@@ -472,6 +473,7 @@ class _Expected:
                 f"{seconds_text(time.meeting_seconds)}, "
                 f"{time.exposed} of {time.operations} exposed"
                 + (f", {seconds_text(time.first_seconds)} longer" if time.first_seconds else "")
+                + (f", {percent_text(time.own_share)} of it a rank's own" if shared else "")
             )
         return f"EAAR over foreground time, transfers hidden one buffer ahead: {', '.join(told)}"
 
