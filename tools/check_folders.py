@@ -68,6 +68,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
         "src/ranks",
         "src/system",
         "src/topology",
+        "src/transport",
     },
     "bench/workloads": VALUES
     | FILES

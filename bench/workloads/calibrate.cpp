@@ -56,6 +56,16 @@ FieldSettings<CalibrationRequest> calibration_table() {
        "direct",
        "measure storage by O_DIRECT, which the run uses",
        {}},
+      {&CalibrationRequest::links_text,
+       "links",
+       "the way over TCP to so many stagers with so many receiving threads each is measured, too, "
+       "such as 1x4,2x1",
+       {.metavar = "LIST"}},
+      {&CalibrationRequest::service,
+       "service",
+       "file or folder that names stagers: the way to as many receivers over TCP is measured, too, "
+       "if all ranks and these stagers are on one node",
+       {.metavar = "FILE"}},
       {&CalibrationRequest::output,
        "output",
        "file for the result; an existing file is replaced",
@@ -77,6 +87,9 @@ FieldSettings<CalibrationRequest> calibration_table() {
 Result<CalibrationRequest> calibration_request_of(const Settings& settings) {
   CalibrationRequest request;
   fill(settings, calibration_table(), &request);
+  auto links = probe::parse_link_ends(request.links_text);
+  if (!links) return links.error();
+  request.links = std::move(links).value();
   auto striping = striping_of(settings);
   if (!striping) return striping.error();
   request.striping = std::move(striping).value();

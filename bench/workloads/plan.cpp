@@ -10,6 +10,7 @@
 #include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "interfaces/node_settings.hpp"
+#include "interfaces/staging.hpp"
 #include "measurement/workload_job.hpp"
 #include "plan/choice.hpp"
 #include "plan/parameters.hpp"
@@ -50,6 +51,8 @@ struct Questions {
   std::optional<std::int64_t> group_aggregators;
   topology::PlacementRule placement = topology::PlacementRule::spread;
   std::int64_t buffer_bytes = 0;
+  Staging staging = Staging::none;
+  std::int64_t stagers = 1;
   bool json = false;
 };
 
@@ -142,6 +145,16 @@ FieldSettings<Questions> table() {
        "buffer",
        "size of one piece",
        {.kind = SettingKind::bytes, .default_value = "2m", .metavar = "BYTES"}},
+      {&Questions::staging,
+       staging_words(),
+       "staging",
+       "stagers to which a write is handed over: one of each node, or --stagers on nodes of their "
+       "own (service); without, it is compared with those of the nodes",
+       {.default_value = "none"}},
+      {&Questions::stagers,
+       "stagers",
+       "service: number of stagers",
+       {.default_value = "1", .metavar = "N", .range = {1}}},
       {&Questions::json, "json", "print JSON for programs"},
   };
 }
@@ -223,6 +236,13 @@ Result<Task> task_of(const Questions& asked) {
   task.overrides.aggregators_per_group = asked.group_aggregators;
   task.overrides.placement = asked.placement;
   if (asked.buffer_bytes > 0) task.overrides.buffer_bytes = asked.buffer_bytes;
+  const bool by_service = asked.staging == Staging::service;
+  if (!by_service && asked.stagers != 1) {
+    return refuse("--stagers is for --staging service: with node each node has one stager");
+  }
+  task.overrides.stagers = plan::Stagers{.count = by_service ? asked.stagers : asked.nodes,
+                                         .on_other_nodes = by_service,
+                                         .exist = asked.staging != Staging::none};
   return task;
 }
 
@@ -409,6 +429,17 @@ void print_json(const plan::Choice& choice, const plan_audit::PlanAudit& found,
   json["strategy"] = plan::name_of(found.parameters.strategy);
   json["placement"] = topology::name_of(found.parameters.placement);
   json["expected_seconds"] = choice.chosen.seconds;
+  if (const auto& staged = choice.staged) {
+    json["staging"] = {{"stagers", staged->stagers.count},
+                       {"copy_seconds", staged->copy_seconds},
+                       {"link_seconds", staged->link_seconds},
+                       {"store_seconds", staged->store_seconds},
+                       {"blocked_seconds", staged->blocked_seconds()},
+                       {"until_stored_seconds", staged->until_stored_seconds()},
+                       {"unstaged_seconds", staged->unstaged_seconds},
+                       {"may_be_worth_it", staged->may_be_worth_it()},
+                       {"least_computing_seconds", staged->least_computing_seconds()}};
+  }
   json["aggregators"] = found.aggregators;
   json["aggregating_nodes"] = found.aggregating_nodes;
   json["receiving_nodes"] = found.receiving_nodes;

@@ -358,6 +358,11 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     if (!staging) return staging.error();
     state.staging = std::move(staging).value();
   }
+  // Without stagers, writes are compared with those that a stager of each node would store.
+  chosen.stagers = state.staging == nullptr
+                       ? plan::Stagers{.count = state.group->nodes(), .exist = false}
+                       : plan::Stagers{.count = state.staging->stagers(),
+                                       .on_other_nodes = state.staging->stager().is_remote()};
   state.planner =
       std::make_unique<plan::Planner>(state.group->topology(), chosen.targets, chosen.rates,
                                       state.rank, state.group->holders_per_node());

@@ -42,6 +42,7 @@
 #include "plan/engine.hpp"
 #include "plan/parameters.hpp"
 #include "plan/platform_rates.hpp"
+#include "plan/staged_price.hpp"
 #include "plan/request.hpp"
 #include "system/step_durability.hpp"
 #include "topology/aggregator_placement.hpp"
@@ -101,6 +102,7 @@ struct CollectiveSettings {
   // Where the stagers run through which files with steps are written (session_staging.hpp).
   topology::StagerPlacement staging;
   StagingLost staging_lost = StagingLost::fail;
+  plan::Stagers stagers;  // set by create(): these, or those with which writes are compared
   // Alignment of the boundaries between aggregators' parts of a file, in bytes; 0: at stripes, lock
   // blocks and pages.
   std::int64_t alignment_bytes = 0;

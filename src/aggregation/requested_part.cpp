@@ -200,12 +200,17 @@ Result<std::shared_ptr<const plan::Planned>> plan_in(plan::Planner& planner,
   plan::Overrides overrides;
   overrides.in_one_group = in_one_group;
   overrides.strategy = settings.strategy;
-  // The stager merges what ranks hand over, so they need not gather it.
+  const auto all_are = [&](auto&& what) {
+    return std::all_of(parts.begin(), parts.end(),
+                       [&](const RequestedPart& one) { return what(*one.file); });
+  };
   const bool is_staged = direction == Direction::write &&
-                         std::all_of(parts.begin(), parts.end(), [](const RequestedPart& one) {
-                           return one.file->is_staged() && one.file->encoded() == nullptr;
-                         });
-  if (is_staged && !overrides.strategy) overrides.strategy = plan::Strategy::direct;
+                         all_are([](const OpenArray& file) { return file.is_staged(); });
+  // The stager merges what ranks hand over, so they need not gather it.
+  const bool is_merged =
+      is_staged && all_are([](const OpenArray& file) { return file.encoded() == nullptr; });
+  if (is_merged && !overrides.strategy) overrides.strategy = plan::Strategy::direct;
+  if (is_staged || !settings.staging.stages()) overrides.stagers = settings.stagers;
   overrides.engines = settings.engine ? plan::Engines::only(*settings.engine) : settings.engines;
   if (settings.aggregators > 0) overrides.aggregators_per_node = settings.aggregators;
   overrides.buffer_bytes = settings.buffer_bytes;

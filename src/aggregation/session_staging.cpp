@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <span>
 #include <utility>
 #include <variant>
@@ -193,6 +194,7 @@ Result<std::unique_ptr<SessionStaging>> SessionStaging::open(CollectiveState& st
   });
   std::unique_ptr<SessionStaging> made(new SessionStaging(client));
   made->has_several_ = has_several;
+  made->stagers_ = std::ssize(std::set<std::int64_t>(all.begin(), all.end()));
   made->has_joined_ = joins;
   return made;
 }

@@ -45,6 +45,8 @@ class SessionStaging {
   [[nodiscard]] transport::StagerClient& stager() { return *stager_; }
   // Returns whether the ranks have several stagers; equal on all ranks.
   [[nodiscard]] bool has_several() const { return has_several_; }
+  // Returns the number of the ranks' stagers.
+  [[nodiscard]] std::int64_t stagers() const { return stagers_; }
   // Returns whether a stager may see what ranks have written, or ranks what it has, later than
   // processes of one node do.
   [[nodiscard]] bool is_on_other_nodes() const { return has_several_ || stager_->is_remote(); }
@@ -100,6 +102,7 @@ class SessionStaging {
   std::shared_ptr<transport::StagerClient> stager_;
   std::shared_ptr<storage::OpenFiles> files_;
   bool has_several_ = false;
+  std::int64_t stagers_ = 1;
   bool has_joined_ = false;                  // this rank seals the steps of its stager
   std::uint64_t seal_ = 0;                   // the last one
   std::optional<std::uint64_t> last_write_;  // the seal before it; 0: no step had ended

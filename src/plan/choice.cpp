@@ -287,6 +287,17 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
   std::stable_sort(choice.prices.begin(), choice.prices.end(),
                    [](const Price& a, const Price& b) { return a.seconds < b.seconds; });
   choice.chosen = choice.prices.front();
+  if (overrides.stagers && request.direction == Direction::write) {
+    // Stagers merge what ranks of a node hand over, as aggregators of the node would.
+    std::int64_t bytes_per_call = choice.chosen.bytes_per_call;
+    for (const Price& price : choice.prices) {
+      if (price.parameters.strategy == Strategy::node_aggregation) {
+        bytes_per_call = price.bytes_per_call;
+      }
+    }
+    choice.staged = pricing.value().price_staged(*overrides.stagers, bytes_per_call);
+    choice.staged->unstaged_seconds = choice.prices.front().seconds;
+  }
   for (const Price& price : choice.prices) {
     if (choice.forced && price.parameters.strategy == *overrides.strategy) choice.chosen = price;
   }
@@ -307,7 +318,11 @@ std::string Choice::explain() const {
   for (const Price& price : prices) {
     if (price.parameters.strategy == Strategy::direct) direct = &price;
   }
-  text += forced ? "because a setting says so" : "because " + reason(chosen, direct);
+  if (forced && staged && staged->stagers.exist && taken.strategy == Strategy::direct) {
+    text += "because a stager merges what ranks hand over";
+  } else {
+    text += forced ? "because a setting says so" : "because " + reason(chosen, direct);
+  }
   text +=
       "\nstrategy         aggregators   seconds    gather  exchange     calls     bytes     locks";
   for (const Price& price : prices) {
@@ -317,6 +332,9 @@ std::string Choice::explain() const {
                         price.file_seconds, price.lock_seconds);
   }
   text += engines_text(chosen);
+  if (staged) {
+    text += "\nstaging: " + text_of(*staged, name_of(prices.front().parameters.strategy));
+  }
   if (!io_groups.empty()) text += "\nI/O groups: " + io_groups;
   if (placement != topology::PlacementRule::spread) {
     text += fmt::format("\naggregators are placed: {}", topology::name_of(placement));

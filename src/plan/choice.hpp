@@ -31,6 +31,8 @@ struct Overrides {
   // aggregation.
   std::optional<std::int64_t> aggregators_per_group;
   std::int64_t nodes_per_way_out = 0;  // as in Parameters
+  // To which stagers a write is handed over, or, if they do not exist, with which it is compared.
+  std::optional<Stagers> stagers;
   // If true, all nodes count as one I/O group.
   bool in_one_group = false;
 
@@ -58,9 +60,11 @@ struct Choice {
   std::vector<Price> prices;  // of each strategy, with its best number of aggregators; the cheapest
                               // first
   bool forced = false;        // a setting prescribes the strategy
-  std::string rates_origin;   // PlatformRates::origin
-  std::string io_groups;      // number and sizes of the I/O groups; empty if there is one
-  std::string network;        // the network between the nodes; empty if it is not known
+  // The price with the stagers of the overrides, of a write. Its encoding has no price.
+  std::optional<StagedPrice> staged;
+  std::string rates_origin;  // PlatformRates::origin
+  std::string io_groups;     // number and sizes of the I/O groups; empty if there is one
+  std::string network;       // the network between the nodes; empty if it is not known
   // The rule that was asked for. With `priced`, the parameters may have another one that costs
   // less.
   topology::PlacementRule placement = topology::PlacementRule::spread;

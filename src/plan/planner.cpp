@@ -63,6 +63,11 @@ std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides)
   add(fingerprint, overrides.aggregators_per_group);
   fingerprint.add(overrides.nodes_per_way_out);
   fingerprint.add(std::int64_t{overrides.in_one_group});
+  if (overrides.stagers) {
+    fingerprint.add(overrides.stagers->count);
+    fingerprint.add(std::int64_t{overrides.stagers->on_other_nodes});
+    fingerprint.add(std::int64_t{overrides.stagers->exist});
+  }
   if (overrides.targets) {
     fingerprint.add(overrides.targets->count);
     fingerprint.add(overrides.targets->stripe_bytes);

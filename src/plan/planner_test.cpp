@@ -60,6 +60,12 @@ TEST(Planner, TellsRequestsApart) {
   placed.placement = topology::PlacementRule::nearest;
   EXPECT_EQ(planning.plan(requests[0], placed).value()->plan->parameters().placement,
             topology::PlacementRule::nearest);
+  Overrides staged;
+  for (const Stagers& stagers :
+       {Stagers{}, Stagers{.count = 2}, Stagers{.on_other_nodes = true}, Stagers{.exist = false}}) {
+    staged.stagers = stagers;
+    EXPECT_EQ(planning.plan(requests[0], staged).value()->choice.staged->stagers, stagers);
+  }
 }
 
 TEST(Planner, AlignsToWhereTheFilesOfARequestLie) {

@@ -254,6 +254,13 @@ double Pricing::cores() const {
   return static_cast<double>(rates_->cores_per_node > 0 ? rates_->cores_per_node : unknown);
 }
 
+double Pricing::copy_seconds(double copied, double ranks) const {
+  const double at_once = std::min(ranks, cores());
+  const double rate =
+      std::min(at_once * rates_->core_copy_bytes_per_second, rates_->node_copy_bytes_per_second);
+  return copied / rate + copied / bytes_per_run_ * rates_->copy_run_seconds / at_once;
+}
+
 FileRates Pricing::file_rates(Engine engine) const {
   FileRates rates = writing() ? rates_->write : rates_->read;
   switch (engine) {
@@ -351,6 +358,28 @@ void Pricing::price_direct(Engines engines, Price& price) const {
   choose_engine(engines, price_one, price);
 }
 
+StagedPrice Pricing::price_staged(const Stagers& stagers, std::int64_t bytes_per_call) const {
+  StagedPrice staged{.stagers = stagers};
+  if (bytes_per_run_ == 0) return staged;
+  const auto bytes = static_cast<double>(request_->bytes());
+  const auto nodes = static_cast<double>(topology_->nodes());
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, stagers.count));
+  staged.copy_seconds =
+      copy_seconds(bytes / nodes, static_cast<double>(topology_->ranks()) / nodes);
+  if (stagers.on_other_nodes) {
+    staged.link_seconds = bytes / std::min(nodes, count) / rates_->link_bytes_per_second;
+  }
+  // One thread of each stager writes for a program. Stagers of other nodes have these alone.
+  const double stager_nodes = stagers.on_other_nodes ? count : std::min(nodes, count);
+  Price stored;
+  stored.calls = static_cast<std::int64_t>(
+      std::ceil(bytes / static_cast<double>(std::max<std::int64_t>(1, bytes_per_call))));
+  price_files(stager_nodes, count / stager_nodes, stored);
+  staged.store_seconds =
+      std::max(stored.call_seconds + stored.file_seconds, storage_seconds(Engine::posix));
+  return staged;
+}
+
 Status Pricing::price_aggregated(Engines engines, Price& price) const {
   const Strategy strategy = price.parameters.strategy;
   const std::int64_t groups = Plan::groups(*topology_, strategy);
@@ -390,13 +419,6 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
   const double leaving = by_message ? 1 - 1 / std::max(1.0, in_group) : 0;
   // Ranks of a node copy into the buffers by themselves. Data from other nodes are packed there and
   // unpacked by the aggregator, and pass through the aggregator's link.
-  const double cores = this->cores();
-  const auto copy_seconds = [&](double copied, double ranks) {
-    const double at_once = std::min(ranks, cores);
-    const double rate =
-        std::min(at_once * rates_->core_copy_bytes_per_second, rates_->node_copy_bytes_per_second);
-    return copied / rate + copied / bytes_per_run_ * rates_->copy_run_seconds / at_once;
-  };
   price.gather_seconds =
       copy_seconds(bytes / nodes, static_cast<double>(topology_->ranks()) / nodes);
   if (leaving > 0) {
@@ -431,7 +453,7 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
   // cores took a tenth longer with one aggregator than with two.)
   const double ranks_per_node = static_cast<double>(topology_->ranks()) / nodes;
   const double overlap =
-      rates_->overlap * std::min(1.0, per_node / std::max(1.0, std::min(cores, ranks_per_node)));
+      rates_->overlap * std::min(1.0, per_node / std::max(1.0, std::min(cores(), ranks_per_node)));
   // While an aggregator's first piece arrives and its last one leaves, not all links are busy: of
   // four links, the fractions 0.61, 0.80 and 0.94 were used with 4, 8 and 16 pieces per aggregator.
   const double ends_seconds = price.exchange_seconds / std::max(2.0, all_pieces / busy);

@@ -6,6 +6,7 @@
 //
 //     direct       calls and bytes of the rows, on as many nodes in parallel, and blocks that
 //                  several nodes share
+//     staged       what plan/staged_price.hpp says
 //     aggregated   gathering (copies inside nodes; packing, link and unpacking between nodes) and
 //                  writing of pieces; the longer of both hides a part of the shorter. Where the
 //                  network and the rate of its links are known, bytes × hops on the way: so the
@@ -21,6 +22,7 @@
 #include "plan/plan.hpp"
 #include "plan/platform_rates.hpp"
 #include "plan/request.hpp"
+#include "plan/staged_price.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::plan {
@@ -58,6 +60,9 @@ class Pricing {
   // parameters.
   [[nodiscard]] Result<Price> price(const Parameters& parameters,
                                     Engines engines = Engines::only(Engine::posix)) const;
+  // Estimates a write by stagers, whose calls on files have `bytes_per_call` as a mean.
+  // StagedPrice::unstaged_seconds is left to the caller.
+  [[nodiscard]] StagedPrice price_staged(const Stagers& stagers, std::int64_t bytes_per_call) const;
 
  private:
   Pricing(const Request& request, const topology::Topology& topology,
@@ -75,6 +80,8 @@ class Pricing {
   [[nodiscard]] bool is_priced(Engine engine, const Price& price) const;
   [[nodiscard]] bool writing() const { return request_->direction == Direction::write; }
   [[nodiscard]] double cores() const;
+  // Returns the time in which so many ranks of a node copy `copied` bytes of its memory.
+  [[nodiscard]] double copy_seconds(double copied, double ranks) const;
   [[nodiscard]] FileRates file_rates(Engine engine) const;
   [[nodiscard]] double storage_seconds(Engine engine) const;
 

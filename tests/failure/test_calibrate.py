@@ -56,6 +56,8 @@ def test_every_figure_is_measured_at_least_three_times(tmp_path: Path, ranks: in
     calibration = calibration_of(run(tmp_path, *SHORT, workload=WORKLOAD, ranks=ranks))
     assert calibration.ranks == ranks
     assert calibration.hosts == 1
+    assert calibration.processors is not None
+    assert 1 <= calibration.processors <= len(os.sched_getaffinity(0))
     assert calibration.transfer_bytes == TRANSFER_BYTES
     assert calibration.memory_available_bytes is not None
     figures = [value for _, value in calibration if isinstance(value, Trials)]
@@ -64,6 +66,49 @@ def test_every_figure_is_measured_at_least_three_times(tmp_path: Path, ranks: in
         assert len(figure.values) >= 3
         assert 0 < figure.low <= figure.median <= figure.high
         assert (figure.low, figure.high) == (min(figure.values), max(figure.values))
+
+
+def test_the_ways_to_stagers_are_measured_that_are_asked_for(tmp_path: Path) -> None:
+    links = ("--links", "1x1,2x4,5x2")
+    calibration = calibration_of(run(tmp_path, *SHORT, *links, workload=WORKLOAD, ranks=3))
+    ends = [(link.stagers, link.receivers) for link in calibration.links]
+    assert ends == [(1, 1), (2, 4), (5, 2)]
+    for link in calibration.links:
+        assert len(link.bytes_per_second.values) >= 3
+        assert 0 < link.bytes_per_second.low <= link.bytes_per_second.median
+
+
+@pytest.mark.parametrize(
+    ("address", "stagers"), [("127.0.0.1:4711", 2), ("[::1]:4711", 2), ("198.51.100.7:4711", 0)]
+)
+def test_the_way_to_a_user_s_stagers_is_measured_if_they_are_here(
+    tmp_path: Path, address: str, stagers: int
+) -> None:
+    named = tmp_path / "stagers"
+    here = "weir-stager 8 127.0.0.1:4712 cookie 00112233445566778899aabbccddeeff"
+    named.write_text(f"{here}\n{here.replace('127.0.0.1:4712', address)}\n")
+    named.chmod(0o600)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    words = ("--service", str(named))
+    calibration = calibration_of(run(folder, *SHORT, *words, workload=WORKLOAD, ranks=2))
+    assert [(link.stagers, link.receivers) for link in calibration.links] == (
+        [(stagers, 0)] if stagers else []
+    )
+
+
+@pytest.mark.parametrize("links", ["1", "1x", "x4", "0x4", "1x65", "65x1", "1x4,", ",1x4", "1x4x2"])
+def test_ways_to_stagers_that_are_none_are_refused(tmp_path: Path, links: str) -> None:
+    ended = run(tmp_path, *SHORT, "--links", links, workload=WORKLOAD, ranks=1)
+    assert ended.status == 2
+    (line,) = ended.messages
+    assert f"--links '{links}': give stagers times receivers, each 1 to 64" in line
+
+
+def test_a_service_that_nobody_has_started_is_one_line(tmp_path: Path) -> None:
+    missing = str(tmp_path / "nothing")
+    failure = failure_of(run(tmp_path, *SHORT, "--service", missing, workload=WORKLOAD, ranks=2))
+    assert failure.file == missing
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -11,7 +11,7 @@ from calibrations import MIB, calibration, trials
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
 from weir.model.flow import flow_on_one_host
-from weir.model.overlap import PhaseTime, hidden_seconds, mean_hidden_seconds
+from weir.model.overlap import LEAST_WAIT, PhaseTime, hidden_seconds, mean_hidden_seconds
 from weir.model.stage import Case, stage_time
 from weir.results.expectations import Direction, ExpectedRate
 from weir.results.schema import Parameter, Plan
@@ -284,6 +284,38 @@ def test_the_meeting_after_the_work_hides_transfers_too() -> None:
     write = rates(plan, asynchronous=True, calibration=meeting)["write"]
     blocked = transfer + (BINS - 1) * transfer / 2
     assert write.value == pytest.approx(4 * BINS * 8 * MIB / blocked)
+
+
+@pytest.mark.parametrize("processors", [1, 2, 3])
+def test_ranks_that_share_processors_are_blocked_by_their_own_parts(processors: int) -> None:
+    """Four ranks; without work, a hidden write blocks its rank for the part that is its own."""
+    shared = calibration(barrier_seconds=trials(1e-12), processors=processors)
+    transfer = 4 * 8 * MIB / 1e9
+    plan = make_plan(computations=0.0, phases=(("S", "write"),))
+    write = rates(plan, asynchronous=True, calibration=shared)["write"]
+    blocked = transfer + (BINS - 1) * transfer * processors / 4
+    assert f"{25 * processors} % of it a rank's own" in write.how
+    assert write.value == pytest.approx(4 * BINS * 8 * MIB / blocked)
+    # With much work it still has to wait for a processor on which others compute.
+    plan = make_plan(computations=100 * transfer * 1e9, phases=(("S", "write"),))
+    write = rates(plan, asynchronous=True, calibration=shared)["write"]
+    blocked = transfer + (BINS - 1) * transfer * LEAST_WAIT
+    assert write.value == pytest.approx(4 * BINS * 8 * MIB / blocked)
+
+
+@pytest.mark.parametrize("processors", [None, 4, 5])
+@pytest.mark.parametrize("work", [0.0, 0.5, 100.0])
+def test_ranks_with_a_processor_each_share_none(processors: int | None, work: float) -> None:
+    plan = make_plan(computations=work * 4 * 8 * MIB)
+    known = rates(plan, asynchronous=True, calibration=calibration(processors=processors))
+    assert known == rates(plan, asynchronous=True)
+
+
+def test_reads_and_synchronous_runs_are_as_calibrated_whatever_the_processors() -> None:
+    shared = calibration(processors=1)
+    for asynchronous, phases in ((False, MADBENCH), (True, (("C", "read"),))):
+        plan = make_plan(computations=1e6, phases=phases)
+        assert rates(plan, asynchronous, calibration=shared) == rates(plan, asynchronous)
 
 
 def in_flight(direction: Direction, seconds: float) -> PhaseTime:

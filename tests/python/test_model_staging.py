@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
+import subprocess
 from typing import Any
 
 import pytest
 
 from calibrations import MIB, calibration, trials
+from platforms import make_platform, make_stage
 from synthetic import make_run
 from weir.bench.job import stager_memory
+from weir.bench.program import find_program
 from weir.model.a_priori import bounds, of_device
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
@@ -304,12 +308,81 @@ def test_a_link_to_stagers_on_other_nodes_is_a_stage_of_the_hand_over() -> None:
     assert rates(linked, work=100.0)["foreground"].limiting_stage == "hand-over by memory copy"
 
 
+def link(stagers: int, receivers: int, rate: float) -> dict[str, Any]:
+    return {"stagers": stagers, "receivers": receivers, "bytes_per_second": trials(rate)}
+
+
+def test_the_calibrated_way_to_a_user_s_own_service_is_a_stage_of_the_hand_over() -> None:
+    links = [link(1, 4, 9e9), link(1, 0, 2e9)]
+    known = platform(operations=[operation(1e-3, 2e-3, staging="service")], links=links)
+    made = rates(known, staging="service", service="/home/me/stagers", work=100.0)
+    observed = made["foreground"]
+    files = CHECKPOINTS + PLOTS
+    assert MOVED / observed.value == pytest.approx(MOVED / 2e9 + files * 1e-3)
+    assert observed.limiting_stage == "hand-over by TCP to the stagers"
+    assert [one.name for one in observed.stages] == [
+        "memory copy", "TCP to the stagers", "calls on files"
+    ]  # fmt: skip
+    assert made["span"].limiting_stage == "storage write"
+    assert observed.low < observed.value < observed.high
+    # Of stagers that a calibration does not reach, nothing is known.
+    unknown = platform(operations=[operation(1e-3, 2e-3, staging="service")])
+    assert rates(unknown, staging="service", service="/home/me/stagers") == {}
+
+
+def test_the_way_to_stagers_of_several_nodes_is_shared_by_these() -> None:
+    known = platform(
+        operations=[operation(1e-3, 2e-3, staging="service")],
+        links=[link(2, 0, 2e9)],
+        hosts=2,
+    )
+    observed = rates(known, staging="service", work=100.0)["foreground"]
+    assert MOVED / observed.value == pytest.approx(MOVED / 2e9 + (CHECKPOINTS + PLOTS) * 1e-3)
+
+
 def test_only_workloads_that_compute_between_output_steps_are_output() -> None:
     assert output_of(parameters()) is not None
     without_work = {name: one for name, one in parameters().items() if name != "work"}
     assert output_of(without_work) is None
     with pytest.raises(ValueError, match="parameter work is '-1', expected seconds"):
         output_of(parameters(work=-1))
+
+
+PLANNED_BYTES = 32 * MIB * 8
+PLANNED = ("--array-shape", "32m", "--distribution", "BLOCK", "--targets", "1", "--stripe", "0")
+
+
+@pytest.mark.parametrize("where", [("node",), ("service", "--stagers", "1")])
+def test_the_library_prices_the_same_stages(where: tuple[str, ...]) -> None:
+    """The rates are those that the library has without a description of the platform."""
+    words = ("plan", "--nodes", "1", "--ranks-per-node", "2", "--json", "--staging", *where)
+    ended = subprocess.run(
+        [find_program({}), *words, *PLANNED], capture_output=True, text=True, timeout=60, check=True
+    )
+    priced = json.loads(ended.stdout)["staging"]
+    stages = [
+        make_stage("memory copy", 9e9, kind="node", routes=["memory"]),
+        make_stage("node link", 1.2e9, kind="node link", routes=["network"]),
+        make_stage("page cache write", 3.5e9, kind="node", direction="write", routes=["cached"]),
+        make_stage("storage write", 1e9, direction="write", routes=["durable"]),
+    ]
+    (kind, *_) = plan(2).phases
+    one_file = {
+        "operations_per_rank": 1,
+        "bytes_per_operation": PLANNED_BYTES // 2,
+        "bytes_total": PLANNED_BYTES,
+    }
+    made = expect(
+        plan(2).model_copy(update={"files": 1, "phases": [kind.model_copy(update=one_file)]}),
+        asynchronous=False,
+        parameters=parameters(staging=where[0], sync="none"),
+        platform=make_platform(stages, hosts=1, ranks_per_host=2),
+        made_utc="2025-01-23T10:14:50Z",
+    )
+    seconds = {rate.metric: PLANNED_BYTES / rate.value for rate in made.rates}
+    # The library also counts calls.
+    assert priced["blocked_seconds"] == pytest.approx(seconds["foreground"], rel=0.01)
+    assert priced["until_stored_seconds"] == pytest.approx(seconds["span"], rel=0.03)
 
 
 # ---- messages ----
@@ -353,6 +426,30 @@ def test_a_message_takes_its_call_and_its_copy(seconds: float, limit: str) -> No
     assert rate.limiting_stage == limit
     assert rate.low < rate.value < rate.high
     assert sum(stage.limiting for stage in rate.stages) == 1
+
+
+@pytest.mark.parametrize(
+    ("ends", "rate", "limit"),
+    [
+        ((1, 1), 1e9, "hand-over by TCP to the stagers"),
+        ((2, 4), 3e9, "hand-over by TCP to the stagers"),
+        ((1, 4), 20e9, "hand-over by memory copy"),
+    ],
+)
+def test_messages_go_to_their_own_stagers(ends: tuple[int, int], rate: float, limit: str) -> None:
+    way = f"service:{ends[0]}:{ends[1]}"
+    times = {"blocked_seconds": trials(1e-6), "stored_seconds": trials(1e-6)}
+    links = [link(1, 1, 1e9), link(2, 4, 3e9), link(1, 4, 20e9)]
+    known = platform(
+        operations=[{"api": "weir", "staging": way, **times}],
+        links=links,
+    )
+    settings = {"staging": "service", "stagers": ends[0], "receivers": ends[1]}
+    (made,) = message_rates(known, **settings)
+    assert SENT / made.value == pytest.approx(MESSAGES * 1e-6 + SENT / min(rate, 10e9))
+    assert made.limiting_stage == limit
+    # Another number of stagers or threads is another way.
+    assert message_rates(known, **{**settings, "stagers": 3}) == []
 
 
 def test_the_library_may_drop_bytes_where_they_are() -> None:

@@ -118,6 +118,30 @@ def test_weir_bench_draws_the_rates_over_the_size(tmp_path: Path) -> None:
         assert len([tip for tip in tips if tip.startswith(f"{series}, ")]) == 3
 
 
+def test_a_service_has_an_expectation_with_its_own_way_to_the_stagers(tmp_path: Path) -> None:
+    words = ("-n", "2", "--staging", "service", "--stagers", "1,2", "--message-bytes", "2k,64k")
+    places = ("--iterations", "9", "--warmups", "0", "--output", "results")
+    status, out, err = weir(tmp_path, "bench", "sink", *words, *places)
+    assert status == 0, out + err
+    runs = [load_run(folder) for folder in find_run_folders(tmp_path / "results")]
+    assert len(runs) == 4
+    for run in runs:
+        assert run.expectation is not None
+        (rate,) = run.expectation.rates
+        names = [stage.name for stage in rate.stages]
+        assert names == ["memory copy", "TCP to the stagers", "calls on messages"]
+        measured = run.expectation.calibration["links"]
+        assert [(one["stagers"], one["receivers"]) for one in measured] == [(1, 4), (2, 4)]
+        assert run.verdict is not None
+    page = read_report(tmp_path / "results" / "report.html")
+    assert "Rate of all ranks over the number of stagers: weir service 4 receivers" in page.text
+    assert "over the number of receiving threads" not in page.text
+    points = [one for one in page.find("path") if "data-tip" in one.attributes]
+    tips = [str(one.attributes["data-tip"]) for one in points]
+    for size in ("2.00 KiB", "64.0 KiB"):
+        assert len([tip for tip in tips if tip.startswith(f"{size}, ")]) == 2
+
+
 def dropping(*words: str, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
     return subprocess.run(

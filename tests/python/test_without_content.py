@@ -10,7 +10,7 @@ from platforms import make_platform, make_stage
 from synthetic import make_run
 from test_planned_files import plan
 from weir.bench.errors import BenchError
-from weir.bench.job import Job, calibrated_for, can_be_expected, why_nothing
+from weir.bench.job import Job, calibrated_for, can_be_expected, links_of, why_nothing
 from weir.bench.launcher import Launcher
 from weir.bench.program import PlannedConfiguration, PlannedJob, find_program, plan_job
 from weir.bench.without_content import (
@@ -105,6 +105,20 @@ def test_a_campaign_calibrates_again_for_another_way_only() -> None:
         job("s3d", api="weir-hdf5", staging="node"),
     ):
         assert calibrated_for(other) != first
+
+
+def test_the_ways_to_stagers_are_calibrated_that_a_job_has() -> None:
+    assert links_of(job("sink", api="weir", staging="none", stagers="0", receivers="0")) == []
+    own = job("sink", api="weir", staging="service", stagers="2", receivers="4")
+    other = job("sink", api="weir", staging="service", stagers="1", receivers="4")
+    two = [*own.configurations, *other.configurations, *own.configurations]
+    both = own.model_copy(update={"configurations": two})
+    assert links_of(both) == ["--links", "2x4,1x4"]
+    named = job("flash", api="weir-hdf5", staging="service", service="/Home/stagers")
+    assert links_of(named) == ["--service", "/Home/stagers"]
+    assert calibrated_for(named) != calibrated_for(
+        job("flash", api="weir-hdf5", staging="service", service="/Home/others")
+    )
 
 
 def test_the_times_are_those_of_one_operation_of_the_slowest_rank() -> None:

@@ -6,11 +6,15 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "common/page.hpp"
+#include "interfaces/service_stagers.hpp"
 #include "measurement/environment.hpp"
+#include "measurement/node_processors.hpp"
 #include "workloads/probe/trials.hpp"
 
 namespace weir::bench::probe {
@@ -23,6 +27,9 @@ constexpr std::int64_t first_piece_bytes = std::int64_t{1} << 20;
 constexpr std::int64_t usual_pieces = 8;
 constexpr std::int64_t most_pieces = 256;
 constexpr std::int64_t usual_trial_bytes = std::int64_t{32} << 20;  // by one rank
+// Of one rank, over TCP to receivers: in the smallest trial, and in the largest one.
+constexpr std::int64_t least_sent_bytes = std::int64_t{4} << 20;
+constexpr std::int64_t most_sent_bytes = std::int64_t{256} << 20;
 
 }  // namespace
 
@@ -44,7 +51,7 @@ Result<double> Calibration::memory_copy(int ranks, std::int64_t copies) {
   return static_cast<double>(copies * instrument_.buffer_bytes()) * ranks / seconds.value();
 }
 
-Status Calibration::measure(const char* name, double share, std::int64_t most, const Trial& trial) {
+Result<ordered_json> Calibration::measure(double share, std::int64_t most, const Trial& trial) {
   const double share_seconds = share * request_.seconds;
   const std::int64_t start_ns = monotonic_ns();
   if (const auto warmup = trial(1); !warmup) return warmup.error();
@@ -72,7 +79,44 @@ Status Calibration::measure(const char* name, double share, std::int64_t most, c
     if (!seconds) return seconds.error();
     spent = seconds.value();
   }
-  figures_[name] = trials_json(values);
+  return trials_json(values);
+}
+
+Status Calibration::measure_link(const LinkEnds& ends) {
+  const auto link = StagerLink::connect(job_, instrument_.meeting(), ends);
+  if (!link) return link.error();
+  const std::span<const std::byte> memory(instrument_.buffer(0),
+                                          static_cast<std::size_t>(piece_bytes_));
+  // Fewer bytes would be mostly the last answer.
+  const std::int64_t at_once = std::max<std::int64_t>(1, least_sent_bytes / piece_bytes_);
+  const std::int64_t most = std::max<std::int64_t>(1, most_sent_bytes / (at_once * piece_bytes_));
+  auto trials = measure(Shares::link, most,
+                        [&](std::int64_t n) { return link.value()->send(memory, n * at_once); });
+  if (!trials) return trials.error();
+  figures_["links"].push_back({{"stagers", ends.stagers},
+                               {"receivers", ends.receivers},
+                               {"bytes_per_second", std::move(trials).value()}});
+  return {};
+}
+
+Status Calibration::measure_links() {
+  std::vector<LinkEnds> links = request_.links;
+  if (!request_.service.empty()) {
+    Status status;
+    double stagers = 0;
+    if (job_.rank == 0 && job_.nodes == 1) {
+      const auto found = stagers_on_this_node(request_.service);
+      if (found) stagers = static_cast<double>(found.value());
+      if (!found) status = found.error();
+    }
+    if (Status met = instrument_.meeting().meet(std::move(status)); !met) return met;
+    const auto told = instrument_.meeting().from_first_rank(stagers);
+    if (!told) return told.error();
+    if (told.value() > 0) links.push_back({.stagers = static_cast<std::int64_t>(told.value())});
+  }
+  for (const LinkEnds& ends : links) {
+    if (Status status = measure_link(ends); !status) return status;
+  }
   return {};
 }
 
@@ -109,6 +153,9 @@ Status Calibration::find_piece() {
 }
 
 Status Calibration::measure_all() {
+  const auto processors = processors_of_a_node(job_);
+  if (!processors) return processors.error();
+  processors_ = processors.value();
   if (Status status = find_piece(); !status) return status;
   if (job_.rank == 0 && piece_bytes_ < request_.transfer_bytes) {
     fmt::print(stderr,
@@ -195,12 +242,12 @@ Status Calibration::measure_all() {
   const std::vector<Figure>& of_storage = request_.direct ? by_direct : by_page_cache;
   for (const std::vector<Figure>* const part : {&of_memory, &of_storage, &of_calls}) {
     for (const Figure& figure : *part) {
-      if (Status status = measure(figure.name, figure.share, figure.most, figure.trial); !status) {
-        return status;
-      }
+      auto trials = measure(figure.share, figure.most, figure.trial);
+      if (!trials) return trials.error();
+      figures_[figure.name] = std::move(trials).value();
     }
   }
-  return {};
+  return measure_links();
 }
 
 ordered_json Calibration::result() const {
@@ -214,6 +261,7 @@ ordered_json Calibration::result() const {
   result["directory"] = std::filesystem::canonical(request_.directory, error).string();
   result["file_system"] = file_system_type(request_.directory);
   result["memory_available_bytes"] = room_.memory_available;
+  if (processors_ > 0) result["processors"] = processors_;
   result["transfer_bytes"] = piece_bytes_;
   result["shared_file"] = request_.shared_file;
   result["direct"] = request_.direct;

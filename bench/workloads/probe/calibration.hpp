@@ -11,6 +11,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "common/clock.hpp"
 #include "common/status.hpp"
@@ -20,6 +21,7 @@
 #include "workloads/probe/instrument.hpp"
 #include "workloads/probe/room.hpp"
 #include "workloads/probe/run_file.hpp"
+#include "workloads/probe/stager_link.hpp"
 
 namespace weir::bench::probe {
 
@@ -33,8 +35,11 @@ struct CalibrationRequest {
   bool direct = false;  // storage by O_DIRECT
   double seconds = 0;
   double deadline_seconds = 0;
-  storage::Striping striping = {};  // of the test files
-  FilesOnTargets targets = {};      // of the test files; empty: any
+  storage::Striping striping = {};   // of the test files
+  FilesOnTargets targets = {};       // of the test files; empty: any
+  std::string links_text = {};       // as given: 1x4,2x1
+  std::vector<LinkEnds> links = {};  // ways to stagers of a service that are measured
+  std::string service;  // names stagers, whose way is measured if they are on the job's only node
 };
 
 class Calibration {
@@ -56,7 +61,11 @@ class Calibration {
  private:
   using Trial = std::function<Result<double>(std::int64_t repeats)>;
 
-  Status measure(const char* name, double share, std::int64_t most, const Trial& trial);
+  // Returns a `Trials` of calibration.json.
+  Result<nlohmann::ordered_json> measure(double share, std::int64_t most, const Trial& trial);
+  // Measures the ways to stagers.
+  Status measure_links();
+  Status measure_link(const LinkEnds& ends);
   Status find_piece();
   // Returns the seconds on rank 0's clock, so that every rank decides alike.
   Result<double> seconds_since(std::int64_t start_ns) const;
@@ -74,6 +83,7 @@ class Calibration {
   RunFile& file_;
   std::int64_t cached_bytes_ = 0;       // of one rank in a file whose resident pages are read
   std::int64_t synced_once_bytes_ = 0;  // by one rank before one sync
+  std::int64_t processors_ = 0;         // of a node; 0: not known
   std::int64_t began_ns_ = monotonic_ns();
   nlohmann::ordered_json figures_;
 };

@@ -14,7 +14,8 @@ inline constexpr int usual_trials = 5;
 inline constexpr int rehearsals = 2;
 
 // The share of the whole time that each figure may take, including its warm-up. The shares add up
-// to 1. The rates that decide most expectations have the largest shares.
+// to 1, but for that of a way to stagers, of which a job may have several. The rates that decide
+// most expectations have the largest shares.
 struct Shares {
   static constexpr double memory_copy_one_rank = 0.04;
   static constexpr double memory_copy = 0.04;
@@ -28,6 +29,7 @@ struct Shares {
   static constexpr double call = 0.03;
   static constexpr double barrier = 0.03;
   static constexpr double busy_work = 0.04;
+  static constexpr double link = 0.05;
 };
 
 // Returns how often one trial repeats something that takes `seconds_once`, so that the rehearsals

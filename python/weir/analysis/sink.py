@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from weir.analysis.campaign_summary import level_text
 from weir.analysis.listing import Cell, Listing, Range, Value
@@ -16,6 +17,40 @@ NOTE = (
     "where a route does not touch the bytes, as a write to /dev/null. The values are medians."
 )
 SIZE = "message-bytes"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A number of something on the way of messages, over which rates are drawn."""
+
+    parameter: str
+    one: str
+    """What one of them is called in the name of a route."""
+    title: str
+
+
+STAGERS = Axis("stagers", "stager", "number of stagers")
+RECEIVERS = Axis("receivers", "receiver", "number of receiving threads of a stager")
+AGGREGATORS = Axis("aggregators", "aggregator", "number of aggregators")
+AXES = (STAGERS, RECEIVERS, AGGREGATORS)
+
+
+def level_on(axis: Axis, run: Run) -> int | None:
+    """Returns how many a run asked for; None if it has none, or left their number open (0)."""
+    given = run.parameters.get(axis.parameter)
+    number = int(given.value) if given is not None else 0
+    return number if number > 0 else None
+
+
+def route_beside(axis: Axis, run: Run) -> str:
+    """Returns what runs have in common that differ in this number, and in the size, alone."""
+    staging = str(run.parameters["staging"].value) if "staging" in run.parameters else "none"
+    words = [str(run.parameters["api"].value), *([] if staging == "none" else [staging])]
+    for other in AXES:
+        number = level_on(other, run)
+        if other is not axis and number is not None:
+            words.append(f"{number} {other.one}{'' if number == 1 else 's'}")
+    return " ".join(words)
 
 
 def sinks_of(runs: Sequence[Run]) -> list[tuple[Run, Sink]]:

@@ -38,7 +38,7 @@ from weir.bench.without_content import has_run_without_content, run_without_cont
 from weir.campaign.levels import number_in
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
-from weir.model.flow_of_plan import flag, is_dropped, messages_of
+from weir.model.flow_of_plan import flag, is_dropped, messages_of, service_of
 from weir.monitor.beside import Beside, deliver
 from weir.placement.following import Expected, Following
 from weir.platform.files import FOLDER, known_here
@@ -260,6 +260,7 @@ def _calibrate(
     arguments += ["--transfer-bytes", str(planned.transfer_bytes), "--output", str(file)]
     arguments += ["--bytes-per-rank", str(moved), *(["--shared-file"] if shared else [])]
     arguments += [*(["--direct"] if _is_direct(planned) else []), *planned.striping]
+    arguments += links_of(planned)
     said = StandardError(on_progress=lambda _: None, on_line=tell)
     ending = run_child(
         job.command(arguments),
@@ -276,6 +277,17 @@ def _calibrate(
         return load_calibration(file)
     except ResultError as error:
         raise BenchError(f"the calibration wrote no usable result: {error}") from None
+
+
+def links_of(planned: PlannedJob) -> list[str]:
+    """Returns the arguments for the ways to stagers that configurations reach over TCP."""
+    ends = dict.fromkeys(service_of(one.parameters) for one in planned.configurations)
+    own = [f"{end[0]}x{end[1]}" for end in ends if isinstance(end, tuple)]
+    named = [end for end in ends if isinstance(end, str)]
+    return [
+        *(["--links", ",".join(own)] if own else []),
+        *(["--service", named[0]] if named else []),
+    ]
 
 
 def _is_direct(planned: PlannedJob) -> bool:

@@ -37,8 +37,9 @@ MOST_SECONDS = 20.0
 MOST_WORK_SECONDS = 0.2
 """Ranks compute before each file as they do in the job, at most for this time. Where processors are
 shared, a rank that has just computed waits longer for one."""
-ARRAYS = ("variables", "species")
-"""Settings that decide how many arrays a file has, or how large their elements are."""
+ARRAYS = ("variables", "species", "service")
+"""Settings that decide how many arrays a file has, or how large their elements are, and which
+stagers of the user's take it over."""
 
 
 def has_run_without_content(planned: PlannedJob) -> bool:

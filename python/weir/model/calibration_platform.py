@@ -16,7 +16,9 @@ each, and a run that syncs once to take T.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from weir.model.flow_of_plan import SERVICE
 from weir.model.interval import interval_factors, quantity_of_trials
 from weir.results.calibration import Calibration, Trials
 from weir.results.expectations import Direction
@@ -58,6 +60,7 @@ def platform_of_calibration(calibration: Calibration) -> Platform:
         ranks_per_host=-(-calibration.ranks // calibration.hosts),
         ranks=calibration.ranks,
         memory_available_bytes=calibration.memory_available_bytes,
+        topology=_topology(calibration),
         stages=[
             stage(
                 "memory copy",
@@ -113,11 +116,35 @@ def platform_of_calibration(calibration: Calibration) -> Platform:
                 aggregators=one.aggregators,
                 blocked_seconds=quantity_of_trials(one.blocked_seconds.values),
                 stored_seconds=quantity_of_trials(one.stored_seconds.values),
+                link_bytes_per_second=_link(calibration, one.staging),
             )
             for one in calibration.operations
         ],
     )
     return _without_storage(made) if calibration.file_system in IN_MEMORY else made
+
+
+def _topology(calibration: Calibration) -> dict[str, Any]:
+    """Returns the processors of a host where a probe's description has them, if they are known."""
+    if calibration.processors is None:
+        return {}
+    return {"hardware": {"processor": {"cores": calibration.processors}}}
+
+
+def _link(calibration: Calibration, staging: str) -> Quantity | None:
+    """Returns the rate over TCP to the stagers of a way of writing; None if it was not measured.
+
+    A way names the stagers and receiving threads that the job starts (``way_of``), and only
+    ``service`` where the user has started them.
+    """
+    where, _, ends = staging.partition(":")
+    if where != SERVICE:
+        return None
+    for link in calibration.links:
+        own = f"{link.stagers}:{link.receivers}" if link.receivers else ""
+        if own == ends:
+            return quantity_of_trials(link.bytes_per_second.values)
+    return None
 
 
 def _without_storage(platform: Platform) -> Platform:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from weir.analysis.stragglers import STRAGGLER_FACTOR, far_above_the_others
-from weir.model.staged_expectation import CALLS_ON_FILES, CALLS_ON_MESSAGES
+from weir.model.staged_expectation import CALLS_ON_FILES, CALLS_ON_MESSAGES, TO_STAGERS
 from weir.results.expectations import Direction, ExpectedRate
 from weir.results.quantities import percent_text, rate_text, seconds_text
 from weir.results.schema import NodePhase, Phase, Rate, Run
@@ -19,6 +19,7 @@ from weir.results.series import Expected, Series
 from weir.results.served_by import served_by
 
 CACHES = ("page cache read", "page cache write")
+LINKS = ("node link", TO_STAGERS)
 
 LAYERS = {
     "mpi": "the MPI-IO layer",
@@ -141,7 +142,7 @@ def _slow_host(run: Run, expected: ExpectedRate) -> str | None:
     if not found:
         return None
     host, factor = found
-    linked = any(stage.name == "node link" for stage in expected.stages)
+    linked = any(stage.name in LINKS for stage in expected.stages)
     what = f"the node link of {host}" if linked else f"host {host}"
     return f"{what}, whose ranks took {factor:.1f} times the mean of the others"
 
@@ -197,7 +198,7 @@ def _slower_layer(
                     return f"{name}: {sibling.label} reached {reached}"
                 break
         else:
-            if name in left_out and limiting_stage_name(expected) != "node link":
+            if name in left_out and limiting_stage_name(expected) not in LINKS:
                 return f"{name}, which the expectation leaves out"
     return None
 

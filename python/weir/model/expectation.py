@@ -56,6 +56,7 @@ from weir.model.overlap import (
 from weir.model.path_time import slowest, stages_of, stages_told, summed
 from weir.model.stage import Case, StageTime, stage_time
 from weir.model.staged_expectation import (
+    TO_STAGERS,
     Times,
     message_rate,
     staged_rates,
@@ -117,10 +118,12 @@ def expect(
     operation = _operation_of(platform, parameters)
     if messages is not None and messages.dropped and operation is None:
         directions = []
-    # What TCP between processes of one host costs is not calibrated.
     passed = output or messages
-    if passed is not None and passed.sent and not _has_link(platform):
-        directions = []
+    if passed is not None and passed.sent:
+        platform = _with_link(platform, operation)
+        # Nothing says how fast bytes come to stagers that a calibration does not reach.
+        if not _has_link(platform):
+            directions = []
     room = room_of(platform, stager_memory_bytes)
     rates = [
         rate
@@ -149,6 +152,30 @@ def room_of(platform: Platform, stager_memory_bytes: float | None = None) -> flo
 
 def _has_link(platform: Platform) -> bool:
     return any(stage.kind == "node link" for stage in platform.stages)
+
+
+def _with_link(platform: Platform, operation: Operation | None) -> Platform:
+    """Returns the platform with the run's own way to its stagers in place of its links, if known.
+
+    That way was measured from the ranks' memory on, on the job's nodes together.
+    """
+    if operation is None or operation.link_bytes_per_second is None:
+        return platform
+    measured = operation.link_bytes_per_second
+    share = 1 / platform.hosts
+    link = PlatformStage(
+        name=TO_STAGERS,
+        kind="node link",
+        routes=["network"],
+        units=platform.hosts,
+        rate_bytes_per_second=Quantity(
+            value=measured.value * share, low=measured.low * share, high=measured.high * share
+        ),
+        how="blocks of 1 MiB over TCP to receiving threads, with checksums, by all ranks",
+        interval_how="trials of the calibration",
+    )
+    others = [stage for stage in platform.stages if stage.kind != "node link"]
+    return platform.model_copy(update={"stages": [*others, link]})
 
 
 def _operation_of(platform: Platform, parameters: Mapping[str, Parameter]) -> Operation | None:
@@ -392,6 +419,7 @@ class _Expected:
             meeting_seconds=_hiding(meeting, work),
             posting_seconds=call.value if call else 0.0,
             first_seconds=first.value if first else 0.0,
+            own_share=_own_share(self.platform, planned) if phase.direction == "write" else 1.0,
         )
 
     def _compute_seconds(self, planned: Planned, case: Case) -> float:
@@ -437,6 +465,7 @@ class _Expected:
         for planned in self._own:
             time = self._phase_time(planned, "expected")
             slow = self._phase_time(planned, "slow")
+            shared = time.own_share < 1  # ranks have fewer processors than they are
             told.append(
                 f"{planned.phase.function} {seconds_text(time.transfer_seconds)} "
                 f"({seconds_text(slow.transfer_seconds)} where slow) behind "
@@ -444,8 +473,24 @@ class _Expected:
                 f"{seconds_text(time.meeting_seconds)}, "
                 f"{time.exposed} of {time.operations} exposed"
                 + (f", {seconds_text(time.first_seconds)} longer" if time.first_seconds else "")
+                + (f", {percent_text(time.own_share)} of it a rank's own" if shared else "")
             )
         return f"EAAR over foreground time, transfers hidden one buffer ahead: {', '.join(told)}"
+
+
+def _own_share(platform: Platform, planned: Planned) -> float:
+    """Returns the share of a transfer of all ranks that is a rank's own part.
+
+    It is below 1 where a host has more ranks than processors. Reads are left as they are: the
+    system reads ahead for all ranks together.
+    """
+    hardware = platform.topology.get("hardware")
+    processor = hardware.get("processor") if isinstance(hardware, Mapping) else None
+    cores = processor.get("cores") if isinstance(processor, Mapping) else None
+    ranks = max(planned.flow.ranks_by_host.values(), default=0)
+    if not isinstance(cores, int) or cores <= 0 or ranks <= cores:
+        return 1.0
+    return cores / ranks
 
 
 def _read_ahead(planned: Planned) -> bool:

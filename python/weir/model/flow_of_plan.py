@@ -30,6 +30,7 @@ from weir.results.schema import Parameter, Plan, PlannedPhase
 DURABLE_SYNCS = ("fsync", "fdatasync")
 ALL_TARGETS = 2**31
 NO_STAGERS = "none"
+SERVICE = "service"
 ON_ITS_NODE = ("node", "ranks")
 """Where stagers run that take over from ranks of their own node."""
 COLLECTIVE_APIS = ("mpiio", "mpi", "hdf5", "pnetcdf")
@@ -161,6 +162,24 @@ def way_of(parameters: Mapping[str, Parameter]) -> tuple[str, str, int]:
         own = [setting(parameters, name, "") for name in ("stagers", "receivers")]
         staging = ":".join([staging, *own])
     return _api(parameters), staging, number
+
+
+def service_of(parameters: Mapping[str, Parameter]) -> tuple[int, int] | str | None:
+    """Returns how ranks reach stagers over the network; None if they do not.
+
+    A job that starts the stagers says how many there are, and how many threads of each receive;
+    another one has the file that names them.
+    """
+    if not _is_sent(parameters):
+        return None
+    if _given(parameters, "receivers"):
+        return int(setting(parameters, "stagers", "1")), int(setting(parameters, "receivers", "4"))
+    for key in ("service", "staging"):
+        if key in parameters:
+            text = str(parameters[key].value)
+            if key == "service" or ":" in text:
+                return text.removeprefix(f"{SERVICE}:")
+    return None
 
 
 def messages_of(parameters: Mapping[str, Parameter]) -> Messages | None:

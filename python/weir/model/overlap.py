@@ -15,6 +15,11 @@ Whether a read and a write through the same component slow each other down is un
 one head, a link has two directions. At the slow end they do, so that the shorter takes twice its
 time and the longer the sum; at the fast end they do not; expected is the mean of both.
 
+Where a host has more ranks than processors, the ranks' own parts of a transfer take turns, and
+the time of all ranks together is that of several turns. A hidden transfer blocks its rank by its
+own part; but that part needs a processor on which other ranks compute, so the rank waits for at
+least ``LEAST_WAIT`` of the time of all.
+
 Transfers take different times. A rank waits for a slow transfer that outlasts the computation, and
 a fast one does not compensate for it, so the mean blocked time exceeds the blocked time of a mean
 transfer. The expectation is the mean over transfers at the slow end, in the middle and at the fast
@@ -35,6 +40,11 @@ WEIGHTS: Mapping[Case, float] = {"slow": 1 / 6, "expected": 4 / 6, "fast": 1 / 6
 SHARED: Mapping[Case, float] = {"slow": 1.0, "expected": 0.5, "fast": 0.0}
 """The share of the time of a transfer beside another one that is added to that other one."""
 
+LEAST_WAIT = 0.15
+"""What a rank waits for a hidden transfer, as a share of the time that it takes with all ranks,
+where these share processors. Fitted on two processors to one half of 96 runs, and tested on the
+other: docs/measurements/path-model.md, section Asynchronous writes."""
+
 Component = Literal["memory", "storage"]
 
 
@@ -46,6 +56,8 @@ class PhaseTime:
     meeting of all ranks after it. ``posting_seconds`` is the least cost of starting a hidden
     transfer and finding it complete. ``first_seconds`` is what an exposed transfer takes beyond the
     others of its size: the system reads ahead of the first read of a file, which waits for it.
+    ``own_share`` is the share of the transfer that is the rank's own part, below 1 where more ranks
+    than processors take turns.
     """
 
     function: str
@@ -58,6 +70,18 @@ class PhaseTime:
     meeting_seconds: float
     posting_seconds: float
     first_seconds: float = 0.0
+    own_share: float = 1.0
+
+    @property
+    def own_seconds(self) -> float:
+        return self.transfer_seconds * self.own_share
+
+    @property
+    def least_seconds(self) -> float:
+        """For which a hidden transfer blocks its rank, however long there is computing."""
+        shares = self.own_share < 1
+        waits = LEAST_WAIT * self.transfer_seconds if shares else 0.0
+        return max(self.posting_seconds, waits)
 
 
 def exposed_seconds(phase: PhaseTime) -> float:
@@ -78,7 +102,7 @@ def hidden_seconds(phase: PhaseTime, others: Sequence[PhaseTime], shared: float)
         if (other.direction, phase.direction) == ("write", "read"):
             end = _end_seconds(other, [phase], shared)
             covered = max(covered, end) + phase.meeting_seconds
-    blocked = max(phase.posting_seconds, _end_seconds(phase, beside, shared) - covered)
+    blocked = max(phase.least_seconds, _end_seconds(phase, beside, shared) - covered)
     return _hidden(phase) * blocked
 
 
@@ -88,8 +112,8 @@ def _end_seconds(phase: PhaseTime, beside: Sequence[PhaseTime], shared: float) -
     Those through the same component take turns in small parts, so that each other one has had as
     much of it by then as this one, if it needs so much.
     """
-    return phase.transfer_seconds + shared * sum(
-        min(phase.transfer_seconds, other.transfer_seconds)
+    return phase.own_seconds + shared * sum(
+        min(phase.own_seconds, other.own_seconds)
         for other in beside
         if other.component == phase.component
     )

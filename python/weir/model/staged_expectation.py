@@ -38,6 +38,8 @@ BEHIND = " behind the full memory of the stagers"
 CALLS_ON_FILES = "calls on files"
 CALLS_ON_MESSAGES = "calls on messages"
 """What expectations call the time of files, or of messages, beside their bytes."""
+TO_STAGERS = "TCP to the stagers"
+"""What they call the way over the network to stagers, if it was calibrated."""
 
 
 def written_rates(

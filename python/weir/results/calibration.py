@@ -36,6 +36,16 @@ class OperationTrials(Record):
     )
 
 
+class LinkTrials(Record):
+    """The way of bytes over TCP to stagers of a service, by all ranks at the same time."""
+
+    stagers: int
+    receivers: int = Field(
+        description="threads of each that receive; 0: as usual, to stagers that the user started"
+    )
+    bytes_per_second: Trials
+
+
 class Calibration(Record):
     """``calibration.json``. Rates are over all ranks unless the name says ``one_rank``."""
 
@@ -49,6 +59,10 @@ class Calibration(Record):
     memory_available_bytes: int | None = Field(
         default=None,
         description="memory free for the page cache before the run, summed over the hosts",
+    )
+    processors: int | None = Field(
+        default=None,
+        description="processors that the ranks of a host share, the fewest of any host",
     )
     transfer_bytes: int = Field(description="bytes that one rank moves in one operation")
     shared_file: bool = Field(
@@ -91,5 +105,8 @@ class Calibration(Record):
     operations: list[OperationTrials] = Field(
         default_factory=list,
         description="files or messages with as few bytes as possible, by the job's own interfaces",
+    )
+    links: list[LinkTrials] = Field(
+        default_factory=list, description="ways over TCP to stagers on the job's nodes"
     )
     seconds: float = Field(description="duration of the calibration")

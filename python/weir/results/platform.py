@@ -347,6 +347,9 @@ class Operation(Record):
     aggregators: int = 0
     blocked_seconds: Quantity = Field(description="for which its ranks are blocked")
     stored_seconds: Quantity = Field(description="until it is durable, from its beginning")
+    link_bytes_per_second: Quantity | None = Field(
+        default=None, description="of all ranks together over TCP to its stagers, if measured"
+    )
 
 
 class Platform(Record):
