@@ -85,6 +85,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
         "bench/measurement",
         "bench/workloads",
         "sim",
+        "src/capi",
         "src/aggregation",
         "src/ranks",
     },

@@ -24,9 +24,9 @@ from glean_judgements import (
     SIZES,
     TABLE_1,
     cores_of_figure_7,
+    of_aggregators,
     share,
     strong_scaling,
-    of_aggregators,
     to_io_nodes,
 )
 from glean_outcomes import Simulate

@@ -1,4 +1,4 @@
-"""``weir sim --strategy automatic``: the library's choice by the prices of the simulated machine."""
+"""``weir sim --strategy automatic``: the choice by the prices of the simulated machine."""
 
 from __future__ import annotations
 
