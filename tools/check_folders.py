@@ -85,8 +85,8 @@ MAY_INCLUDE: dict[str, set[str]] = {
         "bench/measurement",
         "bench/workloads",
         "sim",
-        "src/capi",
         "src/aggregation",
+        "src/capi",
         "src/ranks",
     },
 }

@@ -291,14 +291,10 @@ double Pricing::storage_seconds(Engine engine) const {
 
 // Returns the share of the targets that callers use at a time.
 double Pricing::share_of_targets(const Parameters& parameters) const {
-  // Callers that meet at a target by chance go on to different ones.
-  constexpr double as_good_as_all = 0.5;
   if (!rates_->by_flows || file_rates(Engine::posix).storage_bytes_per_second <= 0) return 1;
   const auto at_once = targets_at_once(*request_, *topology_, *targets_, parameters);
   if (!at_once) return 1;
-  const double share =
-      at_once.value() / static_cast<double>(std::max<std::int64_t>(1, targets_->count));
-  return share >= as_good_as_all ? 1 : share;
+  return at_once.value() / static_cast<double>(std::max<std::int64_t>(1, targets_->count));
 }
 
 // Direct I/O moves whole pages of long transfers; for other transfers it is the same as POSIX.

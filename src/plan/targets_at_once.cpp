@@ -17,6 +17,8 @@ namespace weir::plan {
 namespace {
 
 constexpr std::int64_t sampled_callers = 64;
+// Callers that meet at a target by chance go on to different ones.
+constexpr double as_good_as_all = 0.5;
 
 // Returns numbers from 0 to below `count`, evenly distributed and in no step with powers of two.
 std::set<std::int64_t> some_of(std::int64_t count) {
@@ -76,8 +78,11 @@ std::optional<Start> start_of_rank(const std::shared_ptr<const Plan>& plan, std:
 
 Result<double> targets_at_once(const Request& request, const topology::Topology& topology,
                                const topology::FileTargets& targets, const Parameters& parameters) {
-  const auto all = static_cast<double>(std::max<std::int64_t>(1, targets.count));
-  if (targets.count <= 1 || targets.stripe_bytes <= 0) return all;
+  if (targets.count <= 1 || targets.stripe_bytes <= 0) {
+    return static_cast<double>(std::max<std::int64_t>(1, targets.count));
+  }
+  const std::int64_t all_stripes = (request.bytes() - 1) / targets.stripe_bytes + 1;
+  const auto all = static_cast<double>(std::clamp<std::int64_t>(all_stripes, 1, targets.count));
   std::map<std::int64_t, std::int64_t> callers;  // of the sample, by targets
   std::int64_t stripes = 0;
   const auto add = [&](const std::optional<Start>& start) {
@@ -114,7 +119,8 @@ Result<double> targets_at_once(const Request& request, const topology::Topology&
   }
   if (meetings == 0) return all;
   const double stripes_of_one = static_cast<double>(stripes) / sampled;
-  return std::min(all, sampled * (sampled - 1) / meetings * stripes_of_one);
+  const double at_once = sampled * (sampled - 1) / meetings * stripes_of_one;
+  return at_once < as_good_as_all * all ? at_once : all;
 }
 
 }  // namespace weir::plan

@@ -14,8 +14,8 @@ namespace weir::plan {
 
 // Returns the number, from the places at which some callers begin: aggregators, or with
 // Strategy::direct ranks. It is that of equally loaded targets at which two callers meet as often,
-// times the stripes over which what one moves first lies; at most the number of targets. Fails if
-// Plan::create does.
+// times the stripes over which what one moves first lies; all targets that the request's stripes
+// reach, if it is at least half of them. Fails if Plan::create does.
 [[nodiscard]] Result<double> targets_at_once(const Request& request,
                                              const topology::Topology& topology,
                                              const topology::FileTargets& targets,

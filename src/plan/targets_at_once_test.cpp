@@ -52,6 +52,15 @@ TEST(TargetsAtOnce, RowsOverAllStripesAreOnAllTargets) {
   EXPECT_EQ(targets_at_once(request, topology, eight_targets(), direct).value(), target_count);
 }
 
+TEST(TargetsAtOnce, AShortFileIsOnFewTargets) {
+  const auto topology = topology::Topology::filled(16, 2).value();
+  for (const std::int64_t stripes : {1, 3}) {
+    const Request request = stretches_of(stripes * stripe / 8, 16);
+    const Parameters two_phase{Strategy::two_phase, 1, stripe, stripe};
+    EXPECT_EQ(targets_at_once(request, topology, eight_targets(), two_phase).value(), stripes);
+  }
+}
+
 TEST(TargetsAtOnce, OneTargetIsOne) {
   topology::FileTargets one;
   EXPECT_EQ(at_once(Strategy::direct, 3, 1, one), 1);

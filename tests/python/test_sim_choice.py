@@ -48,8 +48,10 @@ def messages(ranks: int, size: int, **more: Any) -> Asked:
             Asked("array", 256, shape="64x64x64", distribution="*,BLOCK,*"),
             {"two-phase", "server-directed"},
         ),
+        # The file lies on 32 of 80 targets, and each rank's rows on four of them.
+        ("franklin", Asked("array", 512, shape="256x256x256"), {"direct"}),
     ],
-    ids=["small", "middle", "storage", "targets", "no cost of an operation", "rows"],
+    ids=["small", "middle", "storage", "targets", "no cost of an operation", "rows", "short"],
 )
 def test_what_prices_choose_is_the_fastest_or_nearly(
     platform: str, asked: Asked, chosen: set[str]
