@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "plan/choice.hpp"
+#include "rates.hpp"
 #include "topology/io_groups.hpp"
 #include "topology/network.hpp"
 #include "workloads/array/geometry.hpp"
@@ -57,12 +58,6 @@ topology::FileTargets targets_of(const Description& asked) {
 
 namespace {
 
-plan::PlatformRates rates_of(const Description& asked) {
-  plan::PlatformRates rates;
-  rates.cores_per_node = asked.ranks_per_node;
-  return rates;
-}
-
 // Returns the strategy and its parameters: as the description has them, and the rest by price.
 Result<plan::Choice> choice_of(const Description& asked, const plan::Request& request,
                                const topology::Topology& topology, plan::Overrides overrides) {
@@ -73,7 +68,8 @@ Result<plan::Choice> choice_of(const Description& asked, const plan::Request& re
   } else {
     overrides.buffer_bytes = request.bytes();
   }
-  return plan::choose(request, topology, targets_of(asked), rates_of(asked), overrides);
+  return plan::choose(request, topology, targets_of(asked), rates_of(asked, request.bytes()),
+                      overrides);
 }
 
 }  // namespace
@@ -100,7 +96,7 @@ Result<Planned> plan_of(const Description& asked, const plan::Request& request,
   rules.targets = asked.targets();
   rules.stripe_bytes = asked.stripe_bytes;
   rules.with_copies = !asked.copies.empty();
-  rules.rates = rates_of(asked);
+  rules.rates = rates_of(asked, request.bytes());
   rules.holders = plan::usual_holders(asked.ranks_per_node);
   if (asked.aggregators > 0) {
     const std::int64_t nodes = topology.value().nodes_in_group(0);

@@ -87,6 +87,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
         "bench/workloads",
         "sim",
         "src/aggregation",
+        "src/capi",
         "src/ranks",
     },
 }

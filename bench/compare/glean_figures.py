@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from glean_judgements import (
+    CASES,
     FIGURE_7_SIZES,
     GIB,
     KIB,
@@ -23,11 +24,10 @@ from glean_judgements import (
     SIZES,
     TABLE_1,
     cores_of_figure_7,
-    of_output,
+    of_aggregators,
     share,
     strong_scaling,
     to_io_nodes,
-    to_stagers,
 )
 from glean_outcomes import Simulate
 from printed_numbers import rows_of
@@ -100,10 +100,7 @@ def aggregators(run: Simulate, most_cores: int) -> Figure:
     curves: list[Curve] = [
         (
             f"{number} aggregators",
-            points(
-                (kib * KIB, run(to_io_nodes(1024, kib, "glean", number)).bytes_per_second)
-                for kib in SIZES
-            ),
+            points((kib * KIB, run(of_aggregators(number, kib)).bytes_per_second) for kib in SIZES),
             [],
         )
         for number in NUMBERS_OF_AGGREGATORS
@@ -160,7 +157,8 @@ def strong(run: Simulate, most_cores: int) -> Figure:
 def stager_nodes(run: Simulate, most_cores: int) -> Figure:
     del most_cores
     simulated = [
-        (number, run(to_stagers(16_384, number)).bytes_per_second) for number in NUMBERS_OF_STAGERS
+        (number, run(CASES["figure9"].job(stagers=number)).bytes_per_second)
+        for number in NUMBERS_OF_STAGERS
     ]
     ends = (36, NUMBERS_OF_STAGERS[-1])
     return Figure(
@@ -190,8 +188,7 @@ def end_to_end(run: Simulate, most_cores: int) -> Figure:
         for row in rows_of("glean_end_to_end")
     }
     simulated = [
-        (cores, run(to_stagers(cores, stagers)).bytes_per_second)
-        for cores, (stagers, _) in rows.items()
+        (cores, run(CASES["figure10"].job(ranks=cores, steps=1)).bytes_per_second) for cores in rows
     ]
     paper = [(cores, rate * GIB) for cores, (_, rate) in rows.items()]
     return Figure(
@@ -224,7 +221,7 @@ def application(where: str) -> Callable[[Simulate, int], Figure]:
             for words in known:
                 name = name.removeprefix(words)
             names.append(f"{name}, {one.cores}")
-        simulated = [run(of_output(one)).bytes_per_second for one in outputs]
+        simulated = [run(one.job).bytes_per_second for one in outputs]
         paper = [
             (name, one.paper * GIB)
             for name, one in zip(names, outputs, strict=True)

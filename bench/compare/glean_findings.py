@@ -3,12 +3,14 @@
 usage: glean_findings.py [--quick] [--pictures FOLDER] [--outcomes FILE]
 
 V. Vishwanath, M. Hereld, V. Morozov, M. Papka, "Topology-aware data movement and staging for I/O
-acceleration on Blue Gene/P supercomputing systems" (SC11), figures 3 and 6 to 13, table 1. Prints a
-table: each finding with `found`, `not found` or `cannot be decided`, and the figures on which the
+acceleration on Blue Gene/P supercomputing systems" (SC11), figures 3 and 6 to 13, table 1. This
+simulates the case files cases/glean-figure*.toml and cases/glean-ways-out.toml, and prints a table:
+each finding with `found`, `not found` or `cannot be decided`, and the figures on which the
 judgement is based. A figure of the paper is found within 10 %. --quick leaves out 65,536 cores and
-more. --pictures draws figures 3 and 6 to 13 with the simulated curves and what the paper prints of
-them. It needs weir-sim. docs/simulation.md says which constants were fitted to which of these
-findings: those are no evidence, and marked.
+more.
+--pictures draws figures 3 and 6 to 13 with the simulated curves and what the paper prints of them.
+It needs weir-sim. docs/simulation.md says which constants were fitted to which of these findings:
+those are no evidence, and marked.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 
 from glean_figures import figures, write_page
 from glean_judgements import (
+    CASES,
     WHOLE,
     aggregators,
     applications,
@@ -60,7 +63,7 @@ def main() -> None:
     given = parser.parse_args()
     most_cores = QUICK_CORES if given.quick else WHOLE
     try:
-        run = Outcomes(given.outcomes, find_platform("intrepid"))
+        run = Outcomes(given.outcomes, find_platform(CASES["figure3"].platform))
         print(table(judge(run, most_cores), "where", "figures: simulated (paper)"))
         if given.pictures is not None:
             given.pictures.mkdir(parents=True, exist_ok=True)

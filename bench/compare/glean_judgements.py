@@ -8,12 +8,14 @@ of the platform was fitted: they show that the simulation does what it was told,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from glean_outcomes import Simulate
 from printed_numbers import rows_of
+from programs import CLONE
 
 from weir.analysis.findings import Judgement
+from weir.sim.case import load_case
 from weir.sim.job import Asked
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -24,10 +26,15 @@ PEAK_OF_A_GROUP = 731 * MIB
 CORES_OF_A_GROUP = 256
 ALIKE = 0.10
 """Rates that differ by less are not very different, as section 5.1.1 has it."""
-SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
-"""KiB of a process in figures 3, 6 and 7."""
-REPEATED = 10
-"""Steps of a benchmark that repeats without a meeting; the paper had 5000."""
+CASES = {
+    name: load_case(CLONE / "cases" / f"glean-{name}.toml")
+    for name in (*(f"figure{number}" for number in (3, 6, 7, 8, 9, 10, 11, 12, 13)), "ways-out")
+}
+"""What is simulated for each figure."""
+SIZES = tuple(size // KIB for size in CASES["figure3"].numbers("bytes"))
+"""KiB of a process in figures 3 and 6."""
+(REPEATED,) = CASES["figure8"].numbers("steps")
+"""Steps of a benchmark that repeats without a meeting."""
 
 TABLE_1 = {
     int(row["intrepid_cores"]): (int(row["eureka_nodes"]), float(row["measured_GiBps"]))
@@ -46,10 +53,9 @@ PRINTED_SHARES: dict[tuple[str, int], dict[int, float]] = {
     for cores in (4096, 32_768)
 }
 """Shares of the peak by KiB of a process, for strategies and cores: figure 3."""
-NUMBERS_OF_AGGREGATORS = (2, 4, 8, 16)
-FIGURE_7_SIZES = (2, 4, 16, 64, 4096)
-NUMBERS_OF_STAGERS = (4, 8, 12, 24, 36, 48, 60, 72)
-CORES_OF_STRONG_SCALING = (256, 1024, 4096, 16_384, 65_536)
+NUMBERS_OF_AGGREGATORS = CASES["figure6"].numbers("aggregators")
+FIGURE_7_SIZES = tuple(size // KIB for size in CASES["figure7"].numbers("bytes"))
+NUMBERS_OF_STAGERS = CASES["figure9"].numbers("stagers")
 WHOLE = 131_072
 """Cores of the largest run in table 1."""
 RACK = 4096
@@ -61,27 +67,38 @@ class Output:
 
     where: str
     name: str
-    cores: int
-    total: int  # bytes of all processes
+    job: Asked
     paper: float | None  # GiB/s to the stager nodes; none: not in print
+
+    @property
+    def cores(self) -> int:
+        return self.job.ranks
 
 
 OUTPUTS_OF = {"figure 11": "FLASH", "figure 12": "FLASH", "figure 13": "S3D"}
 """Applications by the figures of their outputs."""
-STAGERS_OF_APPLICATIONS = {4096: 12, 8192: 24, 16_384: 36, 32_768: 72}
-"""Stager nodes by cores, sections 6.1 and 6.2."""
-S3D_BLOCK = 22 * 36 * 22 * (11 + 1 + 1 + 3) * 8
-"""Bytes of a process in figure 13 (a): species, pressure, temperature, velocity."""
-OUTPUTS = (
-    Output("figure 11", "FLASH checkpoint of 12 GiB", 4096, 12 * GIB, None),
-    Output("figure 11", "FLASH checkpoint of 96 GiB", 32_768, 96 * GIB, 31.3),
-    Output("figure 11", "FLASH plot file of 16 GiB", 32_768, 16 * GIB, 27.2),
-    Output("figure 12", "FLASH plot file of 3.4 GiB", 32_768, int(3.4 * GIB), 26.0),
-    Output("figure 12", "FLASH checkpoint of 24 GiB", 32_768, 24 * GIB, 31.0),
-    Output("figure 13", "S3D, a block of 22 x 36 x 22", 4096, 4096 * S3D_BLOCK, 5.1),
-    Output("figure 13", "S3D, a block of 22 x 36 x 22", 32_768, 32_768 * S3D_BLOCK, 26.2),
-    Output("figure 13", "S3D, a domain of 512^3", 4096, 16 * GIB, 4.8),
-    Output("figure 13", "S3D, a domain of 512^3", 32_768, 16 * GIB, 25.7),
+NAMES: dict[str, tuple[tuple[str, float | None], ...]] = {
+    "figure 11": (
+        ("FLASH checkpoint of 12 GiB", None),
+        ("FLASH checkpoint of 96 GiB", 31.3),
+        ("FLASH plot file of 16 GiB", 27.2),
+    ),
+    "figure 12": (
+        ("FLASH plot file of 3.4 GiB", 26.0),
+        ("FLASH checkpoint of 24 GiB", 31.0),
+    ),
+    "figure 13": (
+        ("S3D, a block of 22 x 36 x 22", 5.1),
+        ("S3D, a block of 22 x 36 x 22", 26.2),
+        ("S3D, a domain of 512^3", 4.8),
+        ("S3D, a domain of 512^3", 25.7),
+    ),
+}
+"""Outputs in the order of the case file, with the paper's GiB/s."""
+OUTPUTS = tuple(
+    Output(where, name, job, paper)
+    for where, names in NAMES.items()
+    for (name, paper), job in zip(names, CASES[where.replace(" ", "")].jobs, strict=True)
 )
 
 
@@ -91,23 +108,19 @@ def is_near(value: float, paper: float) -> bool:
 
 def share(run: Simulate, cores: int, kib: int, strategy: str) -> float:
     """Returns the share of the peak out of the compute nodes."""
-    rate = run(to_io_nodes(cores, kib, strategy)).bytes_per_second
+    job = CASES["figure3"].job(ranks=cores, bytes=kib * KIB, strategy=strategy)
+    rate = run(job).bytes_per_second
     return rate / (PEAK_OF_A_GROUP * cores / CORES_OF_A_GROUP)
 
 
-def to_io_nodes(cores: int, kib: int, strategy: str, aggregators: int = 0) -> Asked:
-    """Returns what figures 3, 6, 7 and 8 measure: data that I/O nodes throw away."""
-    # Ranks that write by themselves and a collective that all begin together are alike in each
-    # step, so that one is enough; aggregators drift apart.
-    steps = REPEATED if strategy == "glean" else 1
-    return Asked(
-        "messages", cores, strategy, "io-nodes", kib * KIB, steps=steps, aggregators=aggregators
-    )
+def to_io_nodes(cores: int, kib: int, strategy: str) -> Asked:
+    """Returns what figure 7 measures: data that I/O nodes throw away."""
+    return CASES["figure7"].job(ranks=cores, bytes=kib * KIB, strategy=strategy)
 
 
-def to_stagers(cores: int, stagers: int, steps: int = 1) -> Asked:
-    """Returns what figures 9 and 10 measure; the paper does not say how much a process sends."""
-    return Asked("messages", cores, "glean", "stagers", MIB, stagers=stagers, steps=steps)
+def of_aggregators(number: int, kib: int) -> Asked:
+    """Returns what figure 6 measures."""
+    return CASES["figure6"].job(aggregators=number, bytes=kib * KIB)
 
 
 def percent(value: float) -> str:
@@ -165,8 +178,7 @@ def aggregators(run: Simulate) -> list[Judgement]:
     """Judges figure 6 and section 5.1.1: 1024 cores."""
     numbers = NUMBERS_OF_AGGREGATORS
     rates = {
-        kib: {n: run(to_io_nodes(1024, kib, "glean", n)).bytes_per_second for n in numbers}
-        for kib in SIZES
+        kib: {n: run(of_aggregators(n, kib)).bytes_per_second for n in numbers} for kib in SIZES
     }
     beaten = [kib for kib in SIZES if rates[kib][4] < (1 - ALIKE) * max(rates[kib].values())]
     most = max(max(row.values()) / row[4] for row in rates.values())
@@ -208,15 +220,15 @@ def aggregators(run: Simulate) -> list[Judgement]:
 
 
 def cores_of_figure_7(most_cores: int) -> list[int]:
-    return [n for n in (4096, 16_384, 65_536) if n <= most_cores]
+    return [n for n in CASES["figure7"].numbers("ranks") if n <= most_cores]
 
 
 def strong_scaling(run: Simulate, most_cores: int) -> dict[int, float]:
     """Returns seconds of a step of 1 GiB by cores: figure 8."""
     return {
-        n: run(to_io_nodes(n, GIB // n // KIB, "glean")).seconds / REPEATED
-        for n in CORES_OF_STRONG_SCALING
-        if n <= most_cores
+        job.ranks: run(job).seconds / job.steps
+        for job in CASES["figure8"].jobs
+        if job.ranks <= most_cores
     }
 
 
@@ -301,7 +313,7 @@ def _strong(run: Simulate, most_cores: int) -> Judgement:
 def stager_nodes(run: Simulate) -> list[Judgement]:
     """Judges figure 9: 16,384 cores over numbers of stager nodes."""
     numbers = NUMBERS_OF_STAGERS
-    outcomes = {n: run(to_stagers(16_384, n)) for n in numbers}
+    outcomes = {n: run(CASES["figure9"].job(stagers=n)) for n in numbers}
     rates = {n: one.bytes_per_second for n, one in outcomes.items()}
     told = ", ".join(f"{n}: {gib(rate)}" for n, rate in rates.items())
     best = max(rates.values())
@@ -338,9 +350,10 @@ def end_to_end(run: Simulate, most_cores: int) -> list[Judgement]:
     for cores, (stagers, paper) in TABLE_1.items():
         if cores > most_cores:
             continue
-        outcome = run(to_stagers(cores, stagers))
+        outcome = run(CASES["figure10"].job(ranks=cores, stagers=stagers, steps=1))
         rate = outcome.bytes_per_second / GIB
-        again = run(to_stagers(cores, stagers, 4)).bytes_per_second / GIB
+        more = CASES["figure10"].job(ranks=cores, stagers=stagers, steps=4)
+        again = run(more).bytes_per_second / GIB
         repeated.append(f"{again:.1f}")
         judgements.append(
             Judgement(
@@ -364,15 +377,15 @@ def end_to_end(run: Simulate, most_cores: int) -> list[Judgement]:
 
 def out_of_rack() -> Asked:
     """Returns a rack that sends by itself to more stager nodes than it can fill."""
-    return Asked("messages", RACK, "posix", "stagers", MIB, stagers=100)
+    return CASES["ways-out"].job(ranks=RACK)
 
 
 def ways_out() -> tuple[Asked, Asked]:
     """Returns what sends all to stager nodes, and what sends all to file servers."""
-    return (
-        Asked("messages", WHOLE, "glean", "stagers", MIB, stagers=100),
-        Asked("messages", WHOLE, "glean", "storage", MIB),
+    to_stagers, to_servers = (
+        CASES["ways-out"].job(ranks=WHOLE, to=to) for to in ("stagers", "storage")
     )
+    return to_stagers, to_servers
 
 
 def _both_ways(run: Simulate, most_cores: int) -> Judgement:
@@ -396,18 +409,18 @@ def _both_ways(run: Simulate, most_cores: int) -> Judgement:
 def applications(run: Simulate, most_cores: int) -> list[Judgement]:
     """Judges figures 11 to 13: FLASH and S3D through stager nodes, from a common start."""
     rates = {
-        output: run(of_output(output)).bytes_per_second / GIB
+        output: run(output.job).bytes_per_second / GIB
         for output in OUTPUTS
         if output.cores <= most_cores
     }
     judgements = [
         Judgement(
             output.where,
-            f"{output.name}, {output.cores} cores, {STAGERS_OF_APPLICATIONS[output.cores]} stager "
+            f"{output.name}, {output.cores} cores, {output.job.stagers} stager "
             f"nodes: {output.paper} GiB/s",
             is_near(rate, output.paper),
             f"{rate:.1f} ({output.paper}), {100 * (rate / output.paper - 1):+.0f} %; limit: "
-            f"{run(of_output(output)).limit.name}",
+            f"{run(output.job).limit.name}",
         )
         for output, rate in rates.items()
         if output.paper is not None
@@ -434,27 +447,14 @@ def applications(run: Simulate, most_cores: int) -> list[Judgement]:
     return judgements
 
 
-def of_output(output: Output) -> Asked:
-    each = output.total // output.cores
-    return Asked(
-        "messages",
-        output.cores,
-        "glean",
-        "stagers",
-        each,
-        stagers=STAGERS_OF_APPLICATIONS[output.cores],
-    )
-
-
 def _baselines(run: Simulate, most_cores: int) -> list[Judgement]:
     """Returns what cannot be decided: the simulation has no cost of GPFS's locks and metadata."""
     judgements = []
     for output, factor in ((OUTPUTS[5], 2.5), (OUTPUTS[6], 4.5)):
         if output.cores > most_cores:
             continue
-        each = output.total // output.cores
-        stored = run(Asked("messages", output.cores, "mpi-io", "storage", each))
-        staged = run(of_output(output))
+        stored = run(replace(output.job, strategy="mpi-io", to="storage", stagers=0))
+        staged = run(output.job)
         found = staged.bytes_per_second / stored.bytes_per_second
         judgements.append(
             Judgement(

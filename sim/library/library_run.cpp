@@ -19,6 +19,7 @@
 #include "library/simulated_job.hpp"
 #include "plan/choice.hpp"
 #include "plan/file_image.hpp"
+#include "rates.hpp"
 #include "workloads/array/geometry.hpp"
 
 namespace weir::sim {
@@ -78,7 +79,7 @@ aggregation::CollectiveSettings ArrayProgram::settings() const {
   settings.io_groups = topology::IoGroups(asked_.nodes_per_group);
   if (asked_.network) settings.network = asked_.network->shape;
   settings.placement = asked_.placement;
-  settings.rates.cores_per_node = asked_.ranks_per_node;
+  settings.rates = rates_of(asked_, planned_.flows.bytes);
   settings.targets = targets_of(asked_);
   settings.aggregators = planned_.aggregators_per_node;
   return settings;

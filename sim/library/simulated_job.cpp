@@ -13,6 +13,7 @@
 #include "engines/engine.hpp"
 #include "library/simulated_rank.hpp"
 #include "operations.hpp"
+#include "rates.hpp"
 
 namespace weir::sim {
 namespace {
@@ -29,6 +30,7 @@ class Job {
         operations_(asked, planned.flows, Machine::Nodes::with_processes),
         nodes_(static_cast<std::size_t>(asked.nodes)) {
     system_.asked = &asked_;
+    system_.rates = rates_of(asked, planned.flows.bytes);
     if (storage == Storage::keeps_bytes) system_.kept = storage::make_posix_engine();
     system_.operations = &operations_;
     system_.ranks.resize(static_cast<std::size_t>(asked.ranks()));

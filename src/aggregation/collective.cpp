@@ -99,23 +99,25 @@ Status check(const CollectiveSettings& settings) {
 }
 
 std::string text_of(const plan::FileRates& rates) {
-  return fmt::format("{} {} {} {} {}", rates.call_seconds, rates.core_bytes_per_second,
+  return fmt::format("{} {} {} {} {} {} {} {} {}", rates.call_seconds, rates.core_bytes_per_second,
                      rates.node_bytes_per_second, rates.one_at_a_time,
-                     rates.storage_bytes_per_second);
+                     rates.storage_bytes_per_second, rates.group_bytes_per_second,
+                     rates.turns.call_seconds, rates.turns.bytes_per_second,
+                     rates.turns.of_io_groups);
 }
 
 // Returns the rates and targets as text. Plans depend on them, so all ranks compare them in order
 // to create equal plans.
 std::string text_of(const plan::PlatformRates& rates, const topology::FileTargets& targets) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
                      rates.core_copy_bytes_per_second, rates.node_copy_bytes_per_second,
                      rates.copy_run_seconds, rates.cores_per_node, text_of(rates.write),
                      text_of(rates.read), text_of(rates.direct_write), text_of(rates.direct_read),
                      rates.uring_write_seconds, rates.uring_read_seconds, rates.mpi_io_seconds,
                      rates.cached_bytes, rates.shared_block_seconds, rates.link_bytes_per_second,
                      rates.message_seconds, rates.hop_bytes_per_second, rates.piece_seconds,
-                     rates.overlap, rates.early_arrivals, targets.count, targets.stripe_bytes,
-                     targets.lock_bytes);
+                     rates.overlap, rates.early_arrivals, rates.by_flows, targets.count,
+                     targets.stripe_bytes, targets.lock_bytes);
 }
 
 // Determines the engines that all ranks have. After a missed deadline the communicator must not be

@@ -8,6 +8,15 @@
 
 namespace weir::plan {
 
+// Calls that leave a node, or an I/O group, one at a time.
+struct Turns {
+  double call_seconds = 0;      // of each call, in addition to its bytes; 0: calls do not wait
+  double bytes_per_second = 0;  // of the bytes in it; 0: they take no time of it
+  bool of_io_groups = false;    // calls of all nodes of an I/O group wait for each other
+
+  friend bool operator==(const Turns&, const Turns&) = default;
+};
+
 // Rates of files in one direction, as seen by a node.
 struct FileRates {
   double call_seconds = 2e-6;            // of one transfer, in addition to its bytes
@@ -19,6 +28,8 @@ struct FileRates {
   // Rate of all targets of a file together, for bytes in excess of PlatformRates::cached_bytes; 0
   // if memory takes all bytes.
   double storage_bytes_per_second = 0;
+  double group_bytes_per_second = 0;  // of the way out of an I/O group; 0: no limit is known
+  Turns turns = {};
 
   friend bool operator==(const FileRates&, const FileRates&) = default;
 };
@@ -66,6 +77,13 @@ struct PlatformRates {
   // Fraction of the data sent unasked that arrives before its buffer is free and is copied once
   // more.
   double early_arrivals = 0.25;
+
+  // True for a machine that is simulated by flows. A byte is on all links of its way at a time, so
+  // that only the busiest one counts; callers that begin at the same target stay together
+  // (plan/targets_at_once.hpp); no processor gathers or writes, so that the longer of both hides
+  // the shorter, however few aggregators a node has; and behind the engine that drops bytes is the
+  // simulated storage.
+  bool by_flows = false;
 
   // Source of these rates, in one line, for users.
   std::string origin = "estimates for a small Linux machine; nothing was measured here";

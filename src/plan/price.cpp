@@ -11,6 +11,7 @@
 #include "plan/meeting_blocks.hpp"
 #include "plan/piece_sample.hpp"
 #include "plan/rank_pieces.hpp"
+#include "plan/targets_at_once.hpp"
 #include "topology/network.hpp"
 
 namespace weir::plan {
@@ -278,6 +279,7 @@ FileRates Pricing::file_rates(Engine engine) const {
       rates.call_seconds += rates_->mpi_io_seconds;
       break;
     case Engine::null: {
+      if (rates_->by_flows) break;
       constexpr double unlimited = std::numeric_limits<double>::infinity();
       return {.call_seconds = 0,
               .core_bytes_per_second = unlimited,
@@ -292,6 +294,14 @@ double Pricing::storage_seconds(Engine engine) const {
   if (rate <= 0) return 0;
   const double cached = engine == Engine::direct ? 0 : rates_->cached_bytes;
   return std::max(0.0, static_cast<double>(request_->bytes()) - cached) / rate;
+}
+
+// Returns the share of the targets that callers use at a time.
+double Pricing::share_of_targets(const Parameters& parameters) const {
+  if (!rates_->by_flows || file_rates(Engine::posix).storage_bytes_per_second <= 0) return 1;
+  const auto at_once = targets_at_once(*request_, *topology_, *targets_, parameters);
+  if (!at_once) return 1;
+  return at_once.value() / static_cast<double>(std::max<std::int64_t>(1, targets_->count));
 }
 
 // Direct I/O moves whole pages of long transfers; for other transfers it is the same as POSIX.
@@ -335,6 +345,22 @@ void Pricing::price_files(double nodes, double callers, Price& price) const {
   const double node_rate =
       std::min(at_once * rates.core_bytes_per_second, rates.node_bytes_per_second);
   price.file_seconds = static_cast<double>(request_->bytes()) / nodes / node_rate;
+  price_ways_out(rates, nodes, price);
+}
+
+// Takes the time of calls and bytes on the way out of a node or an I/O group, if it is longer.
+void Pricing::price_ways_out(const FileRates& rates, double nodes, Price& price) const {
+  const auto bytes = static_cast<double>(request_->bytes());
+  const double groups = std::min(nodes, static_cast<double>(topology_->io_groups()));
+  const double shared =
+      rates.group_bytes_per_second > 0 ? bytes / groups / rates.group_bytes_per_second : 0;
+  const double ways = rates.turns.of_io_groups ? groups : nodes;
+  const double calls = static_cast<double>(price.calls) / ways * rates.turns.call_seconds;
+  const double carried =
+      rates.turns.bytes_per_second > 0 ? bytes / ways / rates.turns.bytes_per_second : 0;
+  if (std::max(shared, calls + carried) <= price.call_seconds + price.file_seconds) return;
+  price.call_seconds = std::min(calls, std::max(shared, calls + carried));
+  price.file_seconds = std::max(shared, calls + carried) - price.call_seconds;
 }
 
 void Pricing::price_direct(Engines engines, Price& price) const {
@@ -350,10 +376,12 @@ void Pricing::price_direct(Engines engines, Price& price) const {
     const double writers = std::clamp(lock / bytes_per_run_, 1.0, nodes);
     price.lock_seconds = bytes / lock * writers * rates_->shared_block_seconds / nodes;
   }
+  const double used = share_of_targets(price.parameters);
   const auto price_one = [&](Price& one) {
     price_files(nodes, static_cast<double>(topology_->ranks()) / nodes, one);
-    one.seconds = std::max(one.call_seconds + one.file_seconds, storage_seconds(one.engine)) +
-                  one.lock_seconds;
+    one.seconds =
+        std::max(one.call_seconds + one.file_seconds, storage_seconds(one.engine) / used) +
+        one.lock_seconds;
   };
   choose_engine(engines, price_one, price);
 }
@@ -431,8 +459,10 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
         leaving * (asks ? 2 * messages : messages) / busy * rates_->message_seconds;
     if (topology_->network() != nullptr && rates_->hop_bytes_per_second > 0) {
       price.mean_hops = mean_hops(*plan.value());
-      price.hop_seconds = std::max(0.0, price.mean_hops - 1) * leaving * bytes / busy_nodes /
-                          rates_->hop_bytes_per_second;
+      if (!rates_->by_flows) {
+        price.hop_seconds = std::max(0.0, price.mean_hops - 1) * leaving * bytes / busy_nodes /
+                            rates_->hop_bytes_per_second;
+      }
       // The messages of all aggregators are under way meanwhile, and the busiest link has its share
       // of them all.
       price.link_seconds = share_of_busiest_link(*plan.value()) * leaving * bytes /
@@ -453,15 +483,19 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
   // cores took a tenth longer with one aggregator than with two.)
   const double ranks_per_node = static_cast<double>(topology_->ranks()) / nodes;
   const double overlap =
-      rates_->overlap * std::min(1.0, per_node / std::max(1.0, std::min(cores(), ranks_per_node)));
+      rates_->by_flows
+          ? rates_->overlap
+          : rates_->overlap *
+                std::min(1.0, per_node / std::max(1.0, std::min(cores(), ranks_per_node)));
   // While an aggregator's first piece arrives and its last one leaves, not all links are busy: of
   // four links, the fractions 0.61, 0.80 and 0.94 were used with 4, 8 and 16 pieces per aggregator.
   const double ends_seconds = price.exchange_seconds / std::max(2.0, all_pieces / busy);
+  const double used = share_of_targets(price.parameters);
   const auto price_one = [&](Price& one) {
     price_files(busy_nodes, per_node, one);
     one.file_seconds *= std::max(1.0, pieces.moved / pieces.bytes);
     const double writing =
-        std::max(one.call_seconds + one.file_seconds, storage_seconds(one.engine)) +
+        std::max(one.call_seconds + one.file_seconds, storage_seconds(one.engine) / used) +
         one.lock_seconds;
     one.seconds = std::max(gathering, writing) + (1 - overlap) * std::min(gathering, writing) +
                   ends_seconds + all_pieces / busy * rates_->piece_seconds;

@@ -75,6 +75,7 @@ class Pricing {
   void price_direct(Engines engines, Price& price) const;
   Status price_aggregated(Engines engines, Price& price) const;
   void price_files(double nodes, double callers, Price& price) const;
+  void price_ways_out(const FileRates& rates, double nodes, Price& price) const;
   template <typename PriceOne>
   void choose_engine(Engines engines, const PriceOne& price_one, Price& price) const;
   [[nodiscard]] bool is_priced(Engine engine, const Price& price) const;
@@ -84,6 +85,7 @@ class Pricing {
   [[nodiscard]] double copy_seconds(double copied, double ranks) const;
   [[nodiscard]] FileRates file_rates(Engine engine) const;
   [[nodiscard]] double storage_seconds(Engine engine) const;
+  [[nodiscard]] double share_of_targets(const Parameters& parameters) const;
 
   const Request* request_;
   const topology::Topology* topology_;

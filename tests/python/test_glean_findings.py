@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,14 +85,14 @@ def test_every_figure_is_drawn_with_the_numbers_of_the_paper(tmp_path: Path) -> 
 
 
 def test_outcomes_in_the_file_are_not_simulated_again(tmp_path: Path) -> None:
-    asked = glean_judgements.to_stagers(4096, 12)
+    asked = glean_judgements.CASES["figure10"].job(ranks=4096, steps=1)
     assert words_of(asked) == "messages --ranks 4096 --strategy glean --to stagers --stagers 12"
     file = tmp_path / "outcomes.json"
     file.write_text(f'{{"{words_of(asked)}": {reached(5e9).model_dump_json()}}}')
     run = Outcomes(file, None)
     assert run(asked).bytes_per_second == 5e9
     with pytest.raises(KeyError, match="--stagers 13"):
-        run(glean_judgements.to_stagers(4096, 13))
+        run(replace(asked, stagers=13))
 
 
 # ---- At the limits of what is found -------------------------------------------------------------

@@ -30,7 +30,7 @@ sys.path.insert(0, str(TESTS / "sim"))
 
 import transcripts  # noqa: E402
 
-TRANSCRIPTS = transcripts.read_transcripts(transcripts.FILE.read_text())
+TRANSCRIPTS = transcripts.recorded(of_the_library=False)
 
 
 def missing() -> str:

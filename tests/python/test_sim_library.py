@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,12 @@ from weir.bench.program import LIBRARY_SIMULATOR, find_program
 from weir.cli import application
 from weir.sim.job import Asked, check, plan_beside, slow_in
 from weir.sim.program import Outcome, simulate
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "sim"))
+
+import transcripts
+
+TRANSCRIPTS = transcripts.recorded(of_the_library=True)
 
 
 def missing() -> str:
@@ -71,6 +78,31 @@ def both(platform: str, asked: Asked) -> tuple[Outcome, Outcome]:
 def test_the_library_does_what_its_plan_says_in_the_same_time(platform: str, asked: Asked) -> None:
     plan, library = both(platform, asked)
     for name in ("strategy", *COUNTS):
+        assert getattr(library, name) == getattr(plan, name), name
+    assert library.seconds == pytest.approx(plan.seconds, rel=0.1)
+
+
+@needs_simulator
+@pytest.mark.parametrize("command", TRANSCRIPTS)
+def test_the_library_does_what_the_transcript_says(command: str) -> None:
+    """A change is a mistake, or belongs into the file: tests/sim/transcripts.py writes it."""
+    assert transcripts.run(command) == TRANSCRIPTS[command]
+
+
+@needs_simulator
+@pytest.mark.parametrize(
+    ("platform", "asked"),
+    [
+        ("intrepid", messages(64, bytes=4096)),
+        ("intrepid", columns(64, strategy="two-phase")),
+        ("made-up", messages(256, strategy="server-directed", stripe=65536)),
+    ],
+    ids=["automatic", "aggregators", "network"],
+)
+def test_both_levels_choose_alike(platform: str, asked: Asked) -> None:
+    """Prices of the described machine decide what is not prescribed, at both levels."""
+    plan, library = both(platform, asked)
+    for name in ("strategy", "aggregators_of_a_group", *COUNTS):
         assert getattr(library, name) == getattr(plan, name), name
     assert library.seconds == pytest.approx(plan.seconds, rel=0.1)
 

@@ -19,6 +19,8 @@ from weir_process import WeirProcess
 
 FILE = Path(__file__).parent / "transcripts.txt"
 PROMPT = "$ "
+OF_THE_LIBRARY = "--level library"
+"""Commands with these words run weir-sim-library beside weir-sim."""
 SECONDS = 120
 
 
@@ -33,6 +35,12 @@ def read_transcripts(text: str) -> dict[str, str]:
         elif command:
             found[command] += line + "\n"
     return {one: printed.strip("\n") + "\n" for one, printed in found.items()}
+
+
+def recorded(*, of_the_library: bool) -> dict[str, str]:
+    """Returns the transcripts of one of the simulators."""
+    known = read_transcripts(FILE.read_text())
+    return {one: text for one, text in known.items() if (OF_THE_LIBRARY in one) == of_the_library}
 
 
 def weir(*words: str) -> tuple[int, str, str]:
