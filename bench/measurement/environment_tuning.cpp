@@ -43,7 +43,6 @@ constexpr std::array lustre_of_mount{"max_read_ahead_mb",
                                      "max_read_ahead_whole_mb",
                                      "max_read_ahead_async_active",
                                      "read_ahead_range_kb",
-                                     "max_cached_mb",
                                      "checksums",
                                      "checksum_pages",
                                      "fast_read",
@@ -118,7 +117,11 @@ std::optional<std::string> option(const std::string& options, std::string_view n
 
 // Returns the folders of a Lustre mount in `folder`: NAME-ADDRESS of a mount, and NAME-OST….
 std::vector<std::string> of_lustre(const std::string& folder, const std::string& source) {
-  const std::string name = source.substr(source.rfind('/') + 1) + "-";
+  // NAME follows ":/" in "10.0.0.1@tcp:10.0.0.2@tcp:/NAME/FOLDER"; a mount may be of a folder.
+  const std::size_t begin = source.rfind(":/");
+  if (begin == std::string::npos) return {};
+  const std::string path = source.substr(begin + 2);
+  const std::string name = path.substr(0, path.find('/')) + "-";
   std::vector<std::string> found;
   for (const std::string& one : names_in(folder)) {
     if (one.starts_with(name)) found.push_back(fmt::format("{}/{}", folder, one));
@@ -129,7 +132,14 @@ std::vector<std::string> of_lustre(const std::string& folder, const std::string&
 void put_lustre(json& tunables, const storage::Mount& mounted, const std::string& root) {
   for (const char* const parent : {"/sys/fs/lustre", "/proc/fs/lustre"}) {
     const auto mounts = of_lustre(fmt::format("{}{}/llite", root, parent), mounted.source);
-    if (!mounts.empty()) put_all(tunables, lustre_of_mount, mounts.front());
+    if (!mounts.empty()) {
+      put_all(tunables, lustre_of_mount, mounts.front());
+      // This file also has what is in use, with a name before each number.
+      const auto cache = read_text(mounts.front() + "/max_cached_mb");
+      const auto most = value_of(cache.value_or(""), "max_cached_mb", ':');
+      const auto number = most ? parse_integer(*most) : std::nullopt;
+      if (number) tunables["max_cached_mb"] = *number;
+    }
     const auto targets = of_lustre(fmt::format("{}{}/osc", root, parent), mounted.source);
     if (!targets.empty()) put_all(tunables, lustre_of_target, targets.front(), "osc_");
   }

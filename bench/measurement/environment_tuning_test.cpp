@@ -71,10 +71,22 @@ TEST_F(Tuning, OfLustreIsThatOfItsMountAndTargets) {
 }
 
 TEST_F(Tuning, OfOlderLustreIsInProc) {
-  write("proc/fs/lustre/version", "lustre: 2.5.29");
+  write("proc/fs/lustre/version", "lustre: 2.5.29\nkernel: patchless_client\nbuild: 2.5.29-1");
   write("proc/fs/lustre/llite/scratch-ffff8800/max_read_ahead_mb", "40");
+  // The lines are those of ll_max_cached_mb_seq_show() in Lustre's llite/lproc_llite.c.
+  write("proc/fs/lustre/llite/scratch-ffff8800/max_cached_mb",
+        "users: 5\nmax_cached_mb: 48253\nused_mb: 12\nunused_mb: 48241\nreclaim_count: 0");
   EXPECT_EQ(of(mount("lustre", "10.0.0.1@tcp:/scratch", "rw", "0:50")),
-            (json{{"version", "2.5.29"}, {"tunables", {{"max_read_ahead_mb", 40}}}}));
+            (json{{"version", "2.5.29"},
+                  {"tunables", {{"max_read_ahead_mb", 40}, {"max_cached_mb", 48253}}}}));
+}
+
+TEST_F(Tuning, OfAFolderOfLustreIsThatOfItsFileSystem) {
+  write("sys/fs/lustre/llite/scratch-ffff8800/max_read_ahead_mb", "256");
+  write("sys/fs/lustre/llite/home-ffff8801/max_read_ahead_mb", "64");
+  const auto told = of(mount("lustre", "10.0.0.1@tcp:10.0.0.2@tcp:/scratch/home", "rw", "0:50"));
+  EXPECT_EQ(told["tunables"], (json{{"max_read_ahead_mb", 256}}));
+  EXPECT_EQ(of(mount("lustre", "scratch", "rw", "0:50"))["tunables"], json::object());
 }
 
 TEST_F(Tuning, OfNfsHasItsProtocolAndReadAhead) {

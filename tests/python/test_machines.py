@@ -21,8 +21,11 @@ from weir.analysis.machines import (
     usual_ranks,
 )
 from weir.cli import application
+from weir.model.predicted_machine import predicted_bars
+from weir.platform.files import SHIPPED
 from weir.report.machines import draw_machines
 from weir.results.errors import ResultError
+from weir.results.platform_file import load_platform
 
 STATEMENTS = Path(__file__).parents[1] / "reference" / "madbench2_statements.csv"
 
@@ -40,6 +43,7 @@ def of_machine(name: str, speed: float) -> list[Bar]:
     made.run("computes", both(9000 * MIB), busy_work_exponent=1.2)
     made.run("behind", both(9000 * MIB), iomode="ASYNC")
     made.run("cached", both(9000 * MIB), drop_cache=False)
+    made.run("messages", both(9000 * MIB), messages=2**20)
     made.run("others", both(7 * MIB), ranks=4)
     return bars_of(name, made.runs())
 
@@ -100,6 +104,38 @@ def test_the_papers_statements_are_an_example(
     assert picture.read_text(encoding="utf-8").count("not measured") >= 2
     with pytest.raises(ResultError, match="no machine has runs on 5 ranks: give --ranks one of"):
         application()([*words[:3], "--ranks", "5"], standalone_mode=False)
+
+
+def test_a_described_machine_is_predicted_for_the_runs_of_another() -> None:
+    """Bassi's description has what PIORAW measured of it: 4.4 and 4.1 GB/s."""
+    made = Laboratory(spread=0.01)
+    for job in range(3):
+        for files in ("UNIQUE", "SHARED"):
+            for ranks in (16, 256):
+                made.run(str(job), both(MIB), filetype=files, ranks=ranks)
+    bassi = load_platform(SHIPPED / "bassi.toml")
+    bars = predicted_bars(bassi, made.runs())
+    assert {(bar.ranks, bar.files, bar.direction) for bar in bars} == {
+        (ranks, *panel) for ranks in (16, 256) for panel in PANELS
+    }
+    rates = {(bar.ranks, bar.files, bar.direction): bar for bar in bars}
+    assert rates[256, "UNIQUE", "read"].rate == pytest.approx(4.4 * GB, rel=0.02)
+    assert rates[256, "UNIQUE", "write"].rate == pytest.approx(4.1 * GB, rel=0.02)
+    assert all(bar.low < bar.rate < bar.high and bar.predicted for bar in bars)
+    shown = [bar for bar in [*bars_of("here", made.runs()), *bars] if bar.ranks == 256]
+    listing = machines_listing(shown, 256)
+    assert "of the best, predicted)" in str(listing.rows[1][1])
+    assert "unique files, write: bassi (predicted) is " in listing.lead
+    svg = parse(draw_machines(shown, 256)).one("svg")
+    pale = [rect for rect in svg.find("rect") if "fill-opacity" in rect.attributes]
+    assert len(pale) == len(PANELS)
+
+
+def test_a_prediction_needs_runs() -> None:
+    with pytest.raises(ResultError, match="--predict needs runs to predict"):
+        application()(
+            ["results", "machines", str(STATEMENTS), "--predict", "bassi"], standalone_mode=False
+        )
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,9 @@ from weir.analysis.findings import FOUND, NOT_FOUND, UNDECIDED, Judgement, ratio
 from weir.analysis.madbench_findings import Observed, judge, observed
 from weir.cli import application
 from weir.results.folder import load_run, write_run
+from weir.results.message_records import Messages
 from weir.results.schema import EffectiveRate, Parameter, Rate, Run
+from weir.results.statistics import median_interval
 
 TEMPLATE = make_run()
 MIB = float(2**20)
@@ -48,6 +50,7 @@ class Laboratory:
         ranks: int = 16,
         memory: str = "storage",
         filled: float = 0.36,
+        layout: Any = "unknown",
         effective: Sequence[EffectiveRate] = (),
         **settings: Any,
     ) -> None:
@@ -79,7 +82,12 @@ class Laboratory:
             "rates": found,
             "effective": list(effective),
             "started_utc": f"2026-11-26T00:{len(self.made) // 60:02d}:{len(self.made) % 60:02d}Z",
-            "environment": TEMPLATE.environment.model_copy(update={"hardware": hardware}),
+            "environment": TEMPLATE.environment.model_copy(
+                update={
+                    "hardware": hardware,
+                    "file_system": {**TEMPLATE.environment.file_system, "layout": layout},
+                }
+            ),
             "repetitions": [
                 one.model_copy(
                     update={
@@ -245,7 +253,93 @@ def test_stripes(ratio: float, word: str) -> None:
         for count, rate in (("8", 1.0), ("all", ratio)):
             given = {"stripe_count": count, "filetype": "SHARED"}
             made.run("", both(rate * MIB), repetitions=1, **given)
-    assert words(made.runs(), "striping over more targets") == {word}
+    assert words(made.runs(), "striping over more targets makes") == {word}
+
+
+def striped(counts: dict[str, tuple[float, float]], **more: Any) -> list[Observed]:
+    """Runs by stripes, with the rates of unique files and of a shared one."""
+    made = Laboratory(spread=0.01)
+    for _ in range(6):
+        for count, rates in counts.items():
+            for files, rate in zip(("UNIQUE", "SHARED"), rates, strict=True):
+                given = {"stripe_count": count, "filetype": files, **more}
+                made.run("", both(rate * MIB), repetitions=1, **given)
+    return made.runs()
+
+
+@pytest.mark.parametrize(
+    ("unique", "shared", "loses", "tuned"),
+    [
+        (0.7, 1.0, FOUND, FOUND),
+        (1.0, 0.5, NOT_FOUND, NOT_FOUND),
+        (0.95, 0.8, UNDECIDED, UNDECIDED),
+    ],
+)
+def test_stripes_of_unique_files(unique: float, shared: float, loses: str, tuned: str) -> None:
+    """The rates over all targets are in shares of unique files on 8 targets."""
+    runs = striped({"8": (1.0, 0.2), "12": (9.0, 9.0), "all": (unique, shared)})
+    assert words(runs, "unique files are slower") == {loses}
+    assert words(runs, "a shared file with the most stripes") == {tuned}
+    one_count = striped({"8": (1.0, 0.2)})
+    assert words(one_count, "stripes") == {UNDECIDED}
+
+
+@pytest.mark.parametrize(
+    ("few", "many"),
+    [
+        ({"stripe_count": 8}, {"stripe_count": -1}),
+        ("stripe_unit=1 stripe_count=1 pool=a", "stripe_unit=1 stripe_count=4 pool=a"),
+    ],
+)
+def test_folders_that_were_striped_beforehand(few: Any, many: Any) -> None:
+    made = Laboratory(spread=0.01)
+    for _ in range(6):
+        for layout, folder, rate in ((few, "/few", 1.0), (many, "/many", 8.0)):
+            given = {"filetype": "SHARED", "directory": folder}
+            made.run("", both(rate * MIB), repetitions=1, layout=layout, **given)
+    assert words(made.runs(), "striping over more targets makes") == {FOUND}
+    made = Laboratory()
+    made.run("", both(MIB), layout={"components": []}, filetype="SHARED")
+    assert [one.settings.stripes for one in made.runs()] == [""]
+
+
+def with_messages(kept: dict[str, float], *, ranks: int = 16, spread: float = 0.01) -> Run:
+    """An ASYNC run beside messages that kept these shares of the rates alone."""
+    made = Laboratory(spread=spread)
+    made.run("", both(MIB), iomode="ASYNC", messages=2**20, ranks=ranks)
+    kinds = []
+    for moved, share in kept.items():
+        values = [share * made.random.lognormvariate(0, spread) for _ in range(6)]
+        median, low, high, confidence = median_interval(values)
+        record = {"values": values, "median": median, "low": low, "high": high}
+        kinds.append(
+            {
+                "moved": moved,
+                "alone": None,
+                "together": None,
+                "together_share": 0.9,
+                "kept": {**record, "confidence": confidence},
+            }
+        )
+    messages = Messages.model_validate({"alone_run_id": "sync", "kinds": kinds})
+    return made.made[0][1].model_copy(update={"messages": messages})
+
+
+def test_messages_beside_transfers() -> None:
+    runs = observed([("job", with_messages({"messages": 0.5, "write": 1.0, "read": 0.95}))])
+    assert words(runs, "slow each other: 16 ranks, POSIX, UNIQUE, messages") == {FOUND}
+    assert words(runs, "slow each other: 16 ranks, POSIX, UNIQUE, writes") == {NOT_FOUND}
+    assert words(runs, "slow each other: 16 ranks, POSIX, UNIQUE, reads") == {UNDECIDED}
+    told = [one.figures for one in judge(runs) if "slow each other" in one.finding]
+    assert all("of 6 pairs (97 %) kept; 90 % of the bytes travelled so" in one for one in told)
+
+
+def test_runs_with_messages_are_none_of_the_other_experiments() -> None:
+    made = Laboratory()
+    for job in range(3):
+        for value, rate in (("POSIX", MIB), ("MPI", MIB / 2)):
+            made.run(str(job), both(rate), iomethod=value, messages=2**20)
+    assert words(made.runs(), "POSIX and MPI-IO are alike") == {UNDECIDED}
 
 
 def over_exponents(share: Callable[[float], float], *, repetitions: int = 6) -> list[Observed]:
@@ -294,7 +388,7 @@ def test_exponents(begins: float, near: str, between: str, hides: str) -> None:
 
 def test_without_results_every_finding_stands_undecided() -> None:
     judgements = judge([])
-    assert len(judgements) == 8
+    assert len(judgements) == 11
     assert {one.word for one in judgements} == {UNDECIDED}
     assert all("there are no results of" in one.figures for one in judgements)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import csv
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
 from weir.analysis.listing import Cell, Listing
-from weir.analysis.madbench_findings import Observed, Runs
+from weir.analysis.madbench_findings import Observed, Runs, usual
 from weir.results.errors import ResultError
 from weir.results.expectations import Direction
 from weir.results.quantities import rate_text, significant
@@ -41,6 +41,8 @@ class Bar:
     interface: str = ""
     """The better one, where more than one was measured."""
     from_memory: bool = False
+    predicted: bool = False
+    """By a description of the machine, for the runs of another one that were measured."""
 
 
 Panel = tuple[str, Direction]
@@ -50,24 +52,12 @@ PANELS: tuple[Panel, ...] = tuple((files, d) for files in FILES for d in get_arg
 def bars_of(machine: str, runs: Runs) -> list[Bar]:
     """Returns a machine's bars for every number of ranks, from synchronous runs as usual.
 
-    Usual are all ranks at the same time and little busy work. Of several sizes of matrices the
-    largest counts, and runs that drop the cache have precedence over others.
+    Usual are all ranks at the same time, little busy work and no messages. Of several sizes of
+    matrices the largest counts, and runs that drop the cache have precedence over others.
     """
-    usual = [
-        one
-        for one in runs
-        if one.settings.mode == "SYNC"
-        and not one.settings.computes
-        and (one.settings.read_modulus, one.settings.write_modulus) == (1, 1)
-    ]
     bars = []
-    for ranks in sorted({one.settings.ranks for one in usual}):
-        of_ranks = [one for one in usual if one.settings.ranks == ranks]
-        for files, direction in PANELS:
-            either = [one for one in of_ranks if one.settings.files == files]
-            kind = [one for one in either if not one.settings.keeps_cache] or either
-            pixels = max((one.settings.pixels for one in kind), default=0)
-            largest = [one for one in kind if one.settings.pixels == pixels]
+    for largest in compared_runs(runs):
+        for direction in get_args(Direction):
             names = dict.fromkeys(one.settings.interface for one in largest)
             made = [
                 _bar(machine, [one for one in largest if one.settings.interface == name], direction)
@@ -76,6 +66,25 @@ def bars_of(machine: str, runs: Runs) -> list[Bar]:
             best = max((one for one in made if one is not None), key=lambda b: b.rate, default=None)
             bars += [best] if best is not None else []
     return bars
+
+
+def compared_runs(runs: Runs) -> Iterator[list[Observed]]:
+    """Yields the runs that count, at least one, for each number of ranks and kind of files."""
+    alike = [
+        one
+        for one in usual(runs)
+        if (one.settings.read_modulus, one.settings.write_modulus) == (1, 1)
+    ]
+    for ranks in sorted({one.settings.ranks for one in alike}):
+        for files in FILES:
+            either = [
+                one for one in alike if (one.settings.ranks, one.settings.files) == (ranks, files)
+            ]
+            kind = [one for one in either if not one.settings.keeps_cache] or either
+            pixels = max((one.settings.pixels for one in kind), default=0)
+            largest = [one for one in kind if one.settings.pixels == pixels]
+            if largest:
+                yield largest
 
 
 def _bar(machine: str, group: Sequence[Observed], direction: Direction) -> Bar | None:
@@ -149,8 +158,13 @@ def bar_text(bar: Bar, best: float) -> str:
     """Returns the rate, its ratio to the best machine's, and what else must be known."""
     more = [bar.interface] if bar.interface else []
     more += ["from memory"] if bar.from_memory else []
+    more += ["predicted"] if bar.predicted else []
     remark = f", {', '.join(more)}" if more else ""
     return f"{rate_text(bar.rate)} ({significant(bar.rate / best)} of the best{remark})"
+
+
+def _named(bar: Bar) -> str:
+    return f"{bar.machine} (predicted)" if bar.predicted else bar.machine
 
 
 def machines_listing(bars: Sequence[Bar], ranks: int) -> Listing:
@@ -168,8 +182,8 @@ def machines_listing(bars: Sequence[Bar], ranks: int) -> Listing:
         if of_panel[0].low > of_panel[-1].high:
             times = significant(of_panel[0].rate / of_panel[-1].rate)
             apart.append(
-                f"{panel_name(panel)}: {of_panel[0].machine} is {times} times as fast as "
-                f"{of_panel[-1].machine}"
+                f"{panel_name(panel)}: {_named(of_panel[0])} is {times} times as fast as "
+                f"{_named(of_panel[-1])}"
             )
     head = ["machine", *(panel_name(panel) for panel in shown)]
     lead = "; ".join(apart)

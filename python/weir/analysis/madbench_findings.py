@@ -8,6 +8,7 @@ results. Findings about the file system are not decided by bytes that came from 
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -51,6 +52,7 @@ ALIKE_SETTINGS = (
     *("compressible", "full", "stripe-size", "first-target", "pool"),
 )
 NEEDED = {"pixels", "iomethod", "filetype", "iomode", "read-modulus", "write-modulus"}
+ALL_TARGETS = "all"
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,10 @@ class Settings:
     write_modulus: int
     exponent: float | None
     stripes: str
+    """Stripes of each file as requested, else as the folder's layout has them; empty: unknown."""
     keeps_cache: bool
+    messages: int
+    """Bytes of messages in the place of busy work, which belong to an experiment of their own."""
     others: tuple[tuple[str, str], ...]
     """Settings that no finding is about, and which must be alike in what is compared."""
 
@@ -125,15 +130,35 @@ def _settings_of(run: Run) -> Settings | None:
         read_modulus=int(given["read-modulus"]),
         write_modulus=int(given["write-modulus"]),
         exponent=None if exponent is None else float(exponent),
-        stripes=str(given.get("stripe-count", "")),
+        stripes=str(given.get("stripe-count") or _stripes_of_folder(run)),
         keeps_cache=not (given.get("drop-cache") or given.get("direct")),
+        messages=int(given.get("messages") or 0),
         others=tuple((name, str(given[name])) for name in ALIKE_SETTINGS if name in given),
     )
 
 
+def _stripes_of_folder(run: Run) -> str:
+    """Returns the stripe count of a folder that was striped beforehand; empty if it is unknown."""
+    layout = run.environment.file_system.get("layout") if run.environment is not None else None
+    if isinstance(layout, dict):  # Lustre's; one with components has a count for each.
+        count = layout.get("stripe_count", "")
+        return ALL_TARGETS if count == -1 else str(count)
+    found = re.search(r"\bstripe_count=(\d+)", layout) if isinstance(layout, str) else None
+    return found.group(1) if found else ""
+
+
+def usual(runs: Runs) -> list[Observed]:
+    """Returns the synchronous runs with little busy work and without messages."""
+    return [
+        one
+        for one in runs
+        if one.settings.mode == "SYNC" and not one.settings.computes and not one.settings.messages
+    ]
+
+
 def judge(runs: Runs) -> list[Judgement]:
     """Returns a judgement of every finding; those without results cannot be decided."""
-    foreground = [one for one in runs if one.settings.mode == "SYNC" and not one.settings.computes]
+    foreground = usual(runs)
     return [
         *_interfaces(foreground),
         *_files(foreground),
@@ -143,6 +168,7 @@ def judge(runs: Runs) -> list[Judgement]:
         *_moduli(foreground),
         *_stripes(foreground),
         *_exponents([one for one in runs if one.settings.mode == "ASYNC"]),
+        *_messages([one for one in runs if one.settings.messages]),
     ]
 
 
@@ -422,28 +448,99 @@ def _moduli(runs: Runs) -> list[Judgement]:
     return _or_without(judgements(), "footnote 1", finding, "several values of RMOD and WMOD")
 
 
+GAINS = "striping over more targets makes a shared file faster"
+LOSES = "unique files are slower with more stripes"
+TUNED = "a shared file with the most stripes is as fast as unique files with the fewest"
+
+
 def _stripes(runs: Runs) -> list[Judgement]:
-    finding = "striping over more targets makes a shared file faster"
-    rule = f"the rate with the most stripes over that with the fewest is at least {1 + ALIKE:.2f}"
+    most_rule = "with the most stripes over that with the fewest"
+    rules = {
+        GAINS: f"the rate {most_rule} is at least {1 + ALIKE:.2f}",
+        LOSES: f"the rate {most_rule} is below {NOT_LESS:.2f}",
+        TUNED: f"the shared file's rate over that of unique files is at least {1 - ALIKE:.2f}",
+    }
 
-    def judgements() -> Iterator[Judgement]:
-        shared = [one for one in runs if one.settings.files == "SHARED" and one.settings.stripes]
-        for settings, group in _groups(shared, lambda s: replace(s, stripes="")).items():
-            of = _by(group, lambda s: s.stripes)
-            ordered = sorted(of, key=lambda n: float("inf") if n == "all" else float(n))
-            for direction in get_args(Direction) if len(ordered) > 1 else ():
-                few, many = ordered[0], ordered[-1]
-                ratio = ratio_of(_of_runs(of[many], of[few], direction))
-                holds = None if ratio is None else ratio.is_at_least(1 + ALIKE)
-                place = f"{finding}: {_place(settings, direction)}, {many} against {few}"
-                remark = _from_memory(group, direction)
-                yield _judged("sections 4.1 and 4.2", place, rule, ratio, holds, remark)
+    def judgements(finding: str) -> Iterator[Judgement]:
+        few_of = "SHARED" if finding == GAINS else "UNIQUE"
+        many_of = "UNIQUE" if finding == LOSES else "SHARED"
+        known = [one for one in runs if one.settings.stripes]
+        for settings, group in _groups(known, _but_for_stripes).items():
+            counts = sorted({one.settings.stripes for one in group}, key=_targets)
+            few, many = (
+                [o for o in group if (o.settings.stripes, o.settings.files) == (count, files)]
+                for count, files in ((counts[0], few_of), (counts[-1], many_of))
+            )
+            for direction in get_args(Direction) if few and many and len(counts) > 1 else ():
+                ratio = ratio_of(_of_runs(many, few, direction))
+                holds = None if ratio is None else _holds(finding, ratio)
+                place = (
+                    f"{finding}: {_place(settings, direction)}, {counts[-1]} against {counts[0]}"
+                )
+                remark = _from_memory([*few, *many], direction)
+                yield _judged("sections 4.1 and 4.2", place, rules[finding], ratio, holds, remark)
 
-    return _or_without(judgements(), "sections 4.1 and 4.2", finding, "several stripe counts")
+    return [
+        judgement
+        for finding in rules
+        for judgement in _or_without(
+            judgements(finding), "sections 4.1 and 4.2", finding, "several stripe counts"
+        )
+    ]
+
+
+def _but_for_stripes(settings: Settings) -> Settings:
+    """Returns the settings without stripes and without the folder, which may be striped itself."""
+    others = tuple(one for one in settings.others if one[0] != "directory")
+    return replace(settings, stripes="", files="", others=others)
+
+
+def _targets(stripes: str) -> float:
+    return float("inf") if stripes == ALL_TARGETS else float(stripes)
+
+
+def _holds(finding: str, ratio: Ratio) -> bool | None:
+    if finding == LOSES:
+        return ratio.is_within(0, NOT_LESS)
+    return ratio.is_at_least(1 + ALIKE if finding == GAINS else 1 - ALIKE)
 
 
 def _alike(ratio: Ratio | None, difference: float) -> bool | None:
     return None if ratio is None else ratio.is_within(1 - difference, 1 / (1 - difference))
+
+
+# ---- Messages beside transfers -----------------------------------------------------------------
+
+CONTENTION = "messages and I/O slow each other"
+MOST_KEPT = 0.95
+"""From this share of the rate alone on nothing is slowed; nearer to 1 no machine repeats itself."""
+
+
+def _messages(runs: Runs) -> list[Judgement]:
+    """Judges what the paper expects of future work, where both use the same network."""
+    rule = f"at the same time less than {MOST_KEPT:.2f} of the rate alone is kept"
+
+    def judgements() -> Iterator[Judgement]:
+        groups = _by([one for one in runs if one.run.messages is not None], lambda s: s).items()
+        for settings, group in sorted(groups, key=lambda one: (one[0].ranks, str(one[0]))):
+            kinds = [kind for one in group if one.run.messages for kind in one.run.messages.kinds]
+            for moved in ("messages", "write", "read"):
+                found = [kind for kind in kinds if kind.moved == moved and kind.kept is not None]
+                shares = [value for kind in found if kind.kept for value in kind.kept.values]
+                ratio = ratio_of([(share, 1.0) for share in shares])
+                if ratio is None:
+                    continue
+                together = statistics.median(kind.together_share for kind in found)
+                remark = _from_memory(group, "read") if moved == "read" else ""
+                what = moved if moved == "messages" else f"{moved}s"
+                place = f"{CONTENTION}: {_place(settings, None)}, {what}"
+                holds = ratio.is_within(0, MOST_KEPT)
+                judged = _judged("section 6", place, rule, ratio, holds, remark)
+                told = f"{judged.figures} kept; {percent_text(together)} of the bytes travelled so"
+                yield replace(judged, figures=told)
+
+    needs = "--messages with SYNC and ASYNC in one job"
+    return _or_without(judgements(), "section 6", CONTENTION, needs)
 
 
 # ---- Transfers behind computation --------------------------------------------------------------

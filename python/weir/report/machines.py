@@ -14,6 +14,7 @@ WIDTH, MARGIN, GAP = 1080.0, 24.0, 36.0
 TOP, TITLE, AXIS, ROW, BAR = 58.0, 26.0, 34.0, 30.0, 9.0
 COLOURS = {"read": "#1f6fb2", "write": "#e39a0c"}
 LINE = "#dde2e7"
+PALE = 0.4
 
 
 def draw_machines(bars: Sequence[Bar], ranks: int) -> Markup:
@@ -27,8 +28,8 @@ def draw_machines(bars: Sequence[Bar], ranks: int) -> Markup:
         text_at(
             MARGIN,
             47,
-            "MADbench2, synchronous; the better of the measured interfaces; "
-            "lines are intervals of the median",
+            "MADbench2, synchronous; the better of the measured interfaces; lines are intervals of "
+            "the median" + ("; pale bars are predicted" if any(b.predicted for b in bars) else ""),
             size=12,
             fill=SOFT,
         ),
@@ -78,6 +79,7 @@ def _panel(
                 width=scale(bar.rate) - scale.start,
                 height=BAR,
                 fill=COLOURS[bar.direction],
+                fill_opacity=PALE if bar.predicted else None,
                 data_value=repr(bar.rate),
             )
         )
