@@ -143,6 +143,22 @@ Result<std::int64_t> read_range(const storage::File& file, const ViewRange& rang
   return again.ok() ? Result<std::int64_t>(there.bytes) : again.error();
 }
 
+Status write_block(const storage::File& file, std::int64_t offset, std::int64_t bytes,
+                   std::byte* memory) {
+  const storage::Slice slice{memory, bytes};
+  std::int64_t calls = 0;
+  return storage::write_slices(file, {&slice, 1}, offset, calls);
+}
+
+Result<std::int64_t> read_block(const storage::File& file, std::int64_t offset, std::int64_t bytes,
+                                std::byte* memory) {
+  const storage::Slice slice{memory, bytes};
+  std::int64_t moved = 0;
+  std::int64_t calls = 0;
+  Status read = storage::read_slices(file, {&slice, 1}, offset, moved, calls);
+  return read.ok() ? Result<std::int64_t>(moved) : read.error();
+}
+
 Status move_region(const storage::File& file, Direction direction, const ChunkedRegion& moved,
                    std::byte* memory) {
   OwnFile own(file);

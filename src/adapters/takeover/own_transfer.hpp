@@ -36,6 +36,12 @@ struct ViewRange {
 [[nodiscard]] Result<std::int64_t> read_range(const storage::File& file, const ViewRange& range,
                                               std::byte* memory);
 
+// Move bytes that follow each other in the file, too, as most calls do.
+[[nodiscard]] Status write_block(const storage::File& file, std::int64_t offset, std::int64_t bytes,
+                                 std::byte* memory);
+[[nodiscard]] Result<std::int64_t> read_block(const storage::File& file, std::int64_t offset,
+                                              std::int64_t bytes, std::byte* memory);
+
 // Elements of an array in chunks, each of which has a place in the file.
 struct ChunkedRegion {
   const storage::ExtentMap* map = nullptr;

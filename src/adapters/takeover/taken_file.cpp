@@ -148,8 +148,11 @@ void TakenFile::set_atomicity(int result, bool is_atomic) {
 }
 
 Reason TakenFile::find_range(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
-  const auto size = datatype == MPI_DATATYPE_NULL ? std::nullopt : takeover::size_of(datatype);
-  const auto bytes = size ? checked_multiply(transfer.count, size->bytes) : std::nullopt;
+  auto each = takeover::predefined_bytes(datatype);
+  if (!each) {
+    if (const auto size = takeover::size_of(datatype)) each = size->bytes;
+  }
+  const auto bytes = each ? checked_multiply(transfer.count, *each) : std::nullopt;
   const int refusing = transfer.writing ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
   MPI_Offset at = transfer.offset;
   const bool fits =
@@ -314,9 +317,15 @@ Reason TakenFile::find_own(const Transfer& transfer, MPI_Datatype datatype, Part
   if (unserved_ != Reason::taken) return unserved_;
   const Reason found = find_range(transfer, datatype, part);
   if (found != Reason::taken) return found;
-  if (!takeover::is_shown({&*view_, part.first, part.bytes}) || !is_committed(datatype)) {
+  part.block = view_->block_at(part.first, part.bytes);
+  if (!part.block && !takeover::is_shown({&*view_, part.first, part.bytes})) {
     return Reason::arguments;
   }
+  if (takeover::predefined_bytes(datatype)) {
+    part.memory = static_cast<std::byte*>(transfer.memory);
+    return Reason::taken;
+  }
+  if (!is_committed(datatype)) return Reason::arguments;
   if (part.bytes == 0) return Reason::taken;
   part.memory = block_of(transfer, datatype);
   const bool is_packable = part.bytes / transfer.count <= INT_MAX;
@@ -326,8 +335,11 @@ Reason TakenFile::find_own(const Transfer& transfer, MPI_Datatype datatype, Part
 Result<std::int64_t> TakenFile::move_own(const Transfer& transfer, MPI_Datatype datatype,
                                          const Part& part) const {
   if (part.bytes == 0) return std::int64_t{0};
-  return part.memory != nullptr ? move_range(transfer.writing, part.first, part.bytes, part.memory)
-                                : move_packed(transfer, datatype, part);
+  if (part.memory == nullptr) return move_packed(transfer, datatype, part);
+  if (!part.block) return move_range(transfer.writing, part.first, part.bytes, part.memory);
+  if (!transfer.writing) return takeover::read_block(own_, *part.block, part.bytes, part.memory);
+  const Status written = takeover::write_block(own_, *part.block, part.bytes, part.memory);
+  return written.ok() ? Result<std::int64_t>(part.bytes) : written.error();
 }
 
 Result<std::int64_t> TakenFile::move_range(bool writing, std::int64_t first, std::int64_t bytes,

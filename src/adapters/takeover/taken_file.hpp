@@ -97,6 +97,8 @@ struct TakenFile {
     std::byte* memory = nullptr;         // of the first byte; the others follow
     std::vector<std::byte> packed = {};  // if the program's memory has holes
     MPI_Offset elements = 0;             // of the view
+    // The offset in the file if the bytes are known to follow each other there.
+    std::optional<std::int64_t> block = {};
   };
 
   [[nodiscard]] Reason view_of(Offset displacement, MPI_Datatype element, MPI_Datatype shown,
