@@ -59,7 +59,7 @@ const mpiio::TakeOver& take_over() { return *weir_mpiio_take_over(mpiio::take_ov
 
 Opening::Opening(hid_t access) {
   if (H5Pget_driver(access) != H5FD_MPIO) return;
-  hbool_t is_together = 0;
+  hbool_t is_together = false;
   reads_metadata_together_ = H5Pget_all_coll_metadata_ops(access, &is_together) < 0 || is_together;
   MPI_Info info = MPI_INFO_NULL;
   if (H5Pget_fapl_mpio(access, &communicator_, &info) < 0) communicator_ = MPI_COMM_NULL;
