@@ -230,6 +230,25 @@ ByteView::Cut ByteView::cut(std::int64_t first, std::int64_t bytes, std::size_t 
   return Cut::done;
 }
 
+std::optional<std::int64_t> ByteView::block_at(std::int64_t first, std::int64_t bytes) const {
+  if (!is_pattern() || first < 0 || bytes <= 0) return std::nullopt;
+  const BytePattern& tile = tile_.patterns().front();
+  const bool is_dense = tile.is_block() && tile.bytes() == extent_;
+  std::int64_t left = is_dense ? 0 : first % tile.bytes();
+  auto offset = checked_multiply(first / tile.bytes(), extent_);
+  if (offset) offset = checked_add(*offset, tile.offset());
+  std::int64_t inner = tile.bytes();
+  for (const PatternLevel& level : tile.levels()) {
+    inner /= level.count;
+    if (offset) offset = checked_add(*offset, left / inner * level.stride);
+    left %= inner;
+  }
+  if (offset) offset = checked_add(*offset, is_dense ? first % tile.bytes() : left);
+  const auto end = offset ? checked_add(*offset, bytes) : std::nullopt;
+  const bool is_one_block = is_dense || bytes <= tile.block() - left;
+  return end && *end <= farthest && is_one_block ? offset : std::nullopt;
+}
+
 std::int64_t ByteView::cut_together(std::int64_t first, std::int64_t bytes) const {
   if (tile_.empty() || is_pattern()) return bytes;
   return std::min(bytes, tile_.bytes() - first % tile_.bytes());

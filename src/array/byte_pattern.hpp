@@ -146,6 +146,9 @@ class ByteView {
   // Adds the bytes numbered first to first + bytes - 1 of the view to `found`, in order.
   [[nodiscard]] Cut cut(std::int64_t first, std::int64_t bytes, std::size_t most,
                         std::vector<BytePattern>& found) const;
+  // Returns the offset of the first of these bytes if they lie in one block, which takes no memory
+  // to find; nothing if they do not, or if they may not: cut() then tells.
+  [[nodiscard]] std::optional<std::int64_t> block_at(std::int64_t first, std::int64_t bytes) const;
   // Returns how many of the bytes numbered first to first + bytes - 1 one cut() can take: those of
   // one tile, or all if the tiles are one pattern. They are at most some patterns for each of the
   // tile.

@@ -227,6 +227,38 @@ TEST(ByteView, OfContiguousTilesIsOneBlock) {
   EXPECT_EQ(found.front(), BytePattern(105, 1000));
 }
 
+TEST(ByteView, FindsBytesOfOneBlockAsTheyAreCut) {
+  Random random(311);
+  std::int64_t found_blocks = 0;
+  for (int round = 0; round < rounds(3000); ++round) {
+    const PatternList tile = random_list(random);
+    const std::int64_t extent = tile.end() - tile.offset() + random.between(-2, 6);
+    const auto view = ByteView::create(random.between(50, 100), tile, extent);
+    if (!view) continue;
+    const std::int64_t first = random.between(0, 3 * tile.bytes());
+    const std::int64_t bytes = random.between(1, 6);
+    std::vector<BytePattern> found;
+    const bool is_cut = view->cut(first, bytes, most, found) == Cut::done;
+    const auto block = view->block_at(first, bytes);
+    if (!block) continue;
+    ++found_blocks;
+    ASSERT_TRUE(is_cut);
+    ASSERT_EQ(found, (std::vector{BytePattern(*block, bytes)})) << "round " << round;
+  }
+  EXPECT_GT(found_blocks, 0);
+}
+TEST(ByteView, FindsNoBlockWhereThereIsNone) {
+  const BytePattern column = BytePattern(0, 4).repeated(2, 10).value();
+  const auto view = ByteView::create(100, column, 20);
+  EXPECT_EQ(view->block_at(4, 4), 110);
+  EXPECT_EQ(view->block_at(9, 3), 121);
+  EXPECT_EQ(view->block_at(9, 4), std::nullopt);
+  EXPECT_EQ(view->block_at(0, 0), std::nullopt);
+  EXPECT_EQ(view->block_at(-1, 1), std::nullopt);
+  constexpr std::int64_t last = std::int64_t{1} << 62;
+  EXPECT_EQ(ByteView().block_at(last - 8, 8), last - 8);
+  EXPECT_EQ(ByteView().block_at(last - 8, 9), std::nullopt);
+}
 TEST(ByteView, RefusesToBeCutIntoTooManyPatterns) {
   PatternList tile = BytePattern(0, 1);
   ASSERT_TRUE(tile.add(BytePattern(10, 2)));

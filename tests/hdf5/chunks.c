@@ -2,6 +2,9 @@
 //
 //   chunks FILE
 //   chunks FILE many     two datasets: of as many chunks as Weir takes, and of one more
+//   chunks FILE cut      a dataset that shrinks and cuts a chunk, of which HDF5 1.14.5 alone may
+//   lose
+//                        what ranks write to this chunk
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +48,14 @@ static hid_t strided(int who, hsize_t length) {
 }
 static hid_t strides(int who) { return strided(who, 1); }
 static hid_t strides_of_pairs(int who) { return strided(who, 2); }
+// Blocks of all lengths: 3 rows of 5, and of 11 elements of each rank along the other dimension,
+// which are cut at the edges of chunks; ranks but the first have nothing if there are more than
+// two.
+static hid_t blocks(int who) {
+  const hsize_t n = (hsize_t)ranks, size[] = {20, 64 * n}, start[] = {2, 11 * (hsize_t)who};
+  const hsize_t stride[] = {5, 11 * n + 3}, count[] = {4, 4}, block[] = {3, 11};
+  return ranks > 2 && who > 0 ? nothing(2, size) : slab(2, size, start, stride, count, block);
+}
 static hid_t boxes(int who) {
   const hsize_t size[] = {20, 64 * (hsize_t)ranks}, base = 64 * (hsize_t)who;
   const hid_t space = nothing(2, size);
@@ -76,22 +87,35 @@ static void selections(void) {
   const hsize_t outer[] = {22, 66}, inner_start[] = {1, 1}, inner[] = {20, 64};
   const hid_t bordered = slab(2, outer, inner_start, NULL, inner, NULL);
   round_trip(dataset, 0, columns, bordered, 1);
-  H5Sclose(bordered);
   round_trip(dataset, 0, moved_box, H5S_BLOCK, 1);
   round_trip(dataset, 0, boxes, H5S_BLOCK, 0);
+  round_trip(dataset, 0, blocks, H5S_BLOCK, 1);
+  round_trip(dataset, 0, blocks, H5S_ALL, 1);
+  alone(dataset, 0, columns, H5S_BLOCK, 1);
+  alone(dataset, 0, columns, bordered, 1);
+  alone(dataset, 0, moved_box, H5S_ALL, 1);
+  alone(dataset, 0, boxes, H5S_BLOCK, 0);
+  alone(dataset, 0, blocks, H5S_BLOCK, 1);
+  alone(dataset, 0, blocks, H5S_ALL, 1);
+  H5Sclose(bordered);
   H5Dclose(dataset);
   dataset = made("rows", H5T_NATIVE_INT, 2, rows, NULL, row);
   round_trip(dataset, 1, chunk_rows, H5S_BLOCK, 1);
   H5Dclose(dataset);
   dataset = made("strides", H5T_NATIVE_INT, 3, cube, NULL, small);
   round_trip(dataset, 2, strides, H5S_BLOCK, 1);
-  round_trip(dataset, 2, strides_of_pairs, H5S_BLOCK, ranks == 1);  // those of one rank meet
+  round_trip(dataset, 2, strides_of_pairs, H5S_BLOCK, 1);
+  round_trip(dataset, 2, strides_of_pairs, H5S_ALL, 1);
+  alone(dataset, 2, strides, H5S_BLOCK, 1);
+  alone(dataset, 2, strides_of_pairs, H5S_BLOCK, 1);
   H5Dclose(dataset);
   dataset = made("of last", H5T_NATIVE_INT, 1, line, NULL, part);
   round_trip(dataset, 3, of_last, H5S_ALL, 1);
+  alone(dataset, 3, of_last, H5S_ALL, 1);
   H5Dclose(dataset);
   dataset = made("converted", H5T_STD_I32BE, 2, wide, NULL, chunk);
   round_trip(dataset, 4, columns, H5S_BLOCK, 0);
+  alone(dataset, 4, columns, H5S_BLOCK, 0);
   H5Dclose(dataset);
 }
 
@@ -105,19 +129,45 @@ static void filtered(void) {
   H5Pclose(creation);
 }
 
+static hid_t second_columns(int who) { return columns((who + 1) % ranks); }
+
+// Calls for several datasets, of which three are in chunks. Ranks name them in different orders.
 static void of_several(void) {
-  const hsize_t wide[] = {20, 64 * (hsize_t)ranks}, chunk[] = {7, 50};
-  struct Part parts[2] = {{made("several a", H5T_NATIVE_INT, 2, wide, NULL, chunk), 6,
-                           columns(rank), H5S_BLOCK, NULL, 0},
-                          {created("several b", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT), 7,
-                           columns(rank), H5S_BLOCK, NULL, 0}};
-  for (int writing = 1; writing >= 0; --writing) {
-    move(writing, parts, 2, H5T_NATIVE_INT, collective, 0);
+  enum { most = 5 };
+  const hsize_t n = (hsize_t)ranks, wide[] = {20, 64 * n}, chunk[] = {7, 50};
+  const hsize_t rows[] = {5 * n, 40}, row[] = {5, 40};
+  const hid_t datasets[most] = {made("several a", H5T_NATIVE_INT, 2, wide, NULL, chunk),
+                                created("several b", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT),
+                                made("several c", H5T_NATIVE_INT, 2, rows, NULL, row),
+                                created("several d", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT),
+                                made("several e", H5T_NATIVE_INT, 2, wide, NULL, chunk)};
+  hid_t (*const of[most])(int) = {columns, boxes, chunk_rows, second_columns, blocks};
+  for (size_t several = 2; several <= most; ++several) {
+    for (int call = 0; call < 4; ++call) {
+      const int writing = call % 2 == 0, who = writing ? rank : (rank + 1) % ranks;
+      struct Part parts[most];
+      for (size_t i = 0; i < several; ++i) {
+        const size_t from = rank % 2 ? several - 1 - i : i;
+        parts[i] = (struct Part){datasets[from], 20 + 2 * (int)from + call / 2,
+                                 of[from](who),  from == 1 ? H5S_ALL : H5S_BLOCK,
+                                 NULL,           0};
+      }
+      if (call >= 2) MPI_Barrier(MPI_COMM_WORLD);
+      move(writing, parts, several, H5T_NATIVE_INT, call < 2 ? collective : independent, 1);
+      for (size_t i = 0; i < several; ++i) H5Sclose(parts[i].in_file);
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
   }
-  for (int i = 0; i < 2; ++i) {
-    H5Sclose(parts[i].in_file);
-    H5Dclose(parts[i].dataset);
+  // One of them has a selection that is passed on, and so is the call.
+  for (int call = 0; call < 4; ++call) {
+    const hid_t transfer = call < 2 ? collective : independent;
+    struct Part parts[2] = {{datasets[0], 20, columns(rank), H5S_BLOCK, NULL, 0},
+                            {datasets[4], 28, boxes(rank), H5S_BLOCK, NULL, 0}};
+    move(call % 2 == 0, parts, 2, H5T_NATIVE_INT, transfer, 0);
+    for (int i = 0; i < 2; ++i) H5Sclose(parts[i].in_file);
+    MPI_Barrier(MPI_COMM_WORLD);
   }
+  for (int i = 0; i < most; ++i) H5Dclose(datasets[i]);
 }
 
 // What HDF5 writes and reads by itself, and what Weir does, is seen by the other one.
@@ -125,8 +175,11 @@ static void in_turns(void) {
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks}, chunk[] = {7, 50};
   struct Part part = {
       made("turns", H5T_NATIVE_INT, 2, wide, NULL, chunk), 8, columns(rank), H5S_BLOCK, NULL, 0};
+  const hid_t by_itself = H5Pcopy(independent);
+  H5Pset_data_transform(by_itself, "x*1");  // passed on
   for (int turn = 0; turn < 2; ++turn) {
-    move(1, &part, 1, H5T_NATIVE_INT, independent, 0);
+    const hid_t how = turn == 0 ? by_itself : independent;
+    move(1, &part, 1, H5T_NATIVE_INT, how, turn);
     MPI_Barrier(MPI_COMM_WORLD);
     H5Sclose(part.in_file);
     part.in_file = columns((rank + 1) % ranks);
@@ -135,8 +188,17 @@ static void in_turns(void) {
     move(1, &part, 1, H5T_NATIVE_INT, collective, 1);
     H5Sclose(part.in_file);
     part.in_file = columns(rank);
-    move(0, &part, 1, H5T_NATIVE_INT, independent, 0);
+    move(0, &part, 1, H5T_NATIVE_INT, how, turn);
   }
+  H5Pclose(by_itself);
+  // No rank waits for another one.
+  if (rank != 0) MPI_Barrier(MPI_COMM_WORLD);
+  move(1, &part, 1, H5T_NATIVE_INT, independent, 1);
+  if (rank == 0) MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  H5Fset_mpi_atomicity(file, 1);
+  move(0, &part, 1, H5T_NATIVE_INT, independent, 0);
+  H5Fset_mpi_atomicity(file, 0);
   const hid_t own = part.in_file;
   part.in_file = H5S_ALL;
   move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
@@ -152,10 +214,17 @@ static hid_t share(hsize_t length, int who) {
 }
 
 static void whole_line(hid_t dataset, int number, hsize_t length) {
-  for (int writing = 1; writing >= 0; --writing) {
-    struct Part part = {dataset,   number, share(length, writing ? rank : (rank + 1) % ranks),
-                        H5S_BLOCK, NULL,   0};
-    move(writing, &part, 1, H5T_NATIVE_INT, collective, 1);
+  for (int call = 0; call < 4; ++call) {
+    const int writing = call % 2 == 0;
+    struct Part part = {dataset,
+                        number + call / 2,
+                        share(length, writing ? rank : (rank + 1) % ranks),
+                        H5S_BLOCK,
+                        NULL,
+                        0};
+    MPI_Barrier(MPI_COMM_WORLD);
+    move(writing, &part, 1, H5T_NATIVE_INT, call < 2 ? independent : collective, 1);
+    MPI_Barrier(MPI_COMM_WORLD);
     H5Sclose(part.in_file);
   }
 }
@@ -183,6 +252,38 @@ static void growing(void) {
   free(elements);
   H5Dclose(same);
   H5Dclose(dataset);
+}
+
+// The chunk that is cut stays in HDF5's cache on each rank, which no rank may write over what
+// others have written.
+static void cutting(const char* path) {
+  const hsize_t n = (hsize_t)ranks, longest = 10 * n, chunk = 100 * n, most = H5S_UNLIMITED;
+  file = opened(path, 1);
+  const hid_t dataset = made("cut", H5T_NATIVE_INT, 1, &longest, &most, &chunk);
+  whole_line(dataset, 0, longest);
+  for (hsize_t length = 9 * n; length >= 7 * n; length -= n) {
+    check(H5Dset_extent(dataset, &length) >= 0, "H5Dset_extent");
+    struct Part part = {dataset, 2, share(length, rank), H5S_BLOCK, NULL, 0};
+    for (int who = 0; who < ranks; ++who) {  // one rank after the other
+      if (who == rank) move(1, &part, 1, H5T_NATIVE_INT, independent, 1);
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+    H5Sclose(part.in_file);
+    part.in_file = share(length, (rank + 1) % ranks);
+    move(0, &part, 1, H5T_NATIVE_INT, independent, 1);
+    H5Sclose(part.in_file);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  H5Dclose(dataset);
+  check(H5Fclose(file) >= 0, "H5Fclose");
+  file = opened(path, 0);
+  const hsize_t length = 7 * n;
+  struct Part part = {
+      H5Dopen2(file, "cut", H5P_DEFAULT), 2, share(length, rank), H5S_BLOCK, NULL, 0};
+  move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  H5Sclose(part.in_file);
+  H5Dclose(part.dataset);
+  H5Fclose(file);
 }
 
 // More dimensions than Weir has.
@@ -238,10 +339,14 @@ static void read_sparse(const char* path) {
                       NULL,
                       0};
   move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  move(0, &part, 1, H5T_NATIVE_INT, independent, 1);
   int elements[100];
-  check(H5Dread(part.dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, collective, elements) >= 0,
-        "a read of all");
-  ++passed[1];
+  for (int i = 0; i < 2; ++i) {
+    check(H5Dread(part.dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, i ? collective : independent,
+                  elements) >= 0,
+          "a read of all");
+    ++passed[1];
+  }
   check(elements[20] == value(12, 20) && elements[49] == value(12, 49), "what is there is read");
   H5Sclose(part.in_file);
   H5Dclose(part.dataset);
@@ -251,8 +356,28 @@ static void read_sparse(const char* path) {
 static void read_again(const char* path) {
   file = opened(path, 0);
   struct Part part = {H5Dopen2(file, "columns", H5P_DEFAULT), 0, columns(rank), H5S_BLOCK, NULL, 0};
-  move(0, &part, 1, H5T_NATIVE_INT, independent, 0);  // fills HDF5's cache of chunks
+  const hid_t by_itself = H5Pcopy(independent);
+  H5Pset_data_transform(by_itself, "x*1");
+  move(0, &part, 1, H5T_NATIVE_INT, by_itself, 0);  // fills HDF5's cache of chunks
+  H5Pclose(by_itself);
+  move(0, &part, 1, H5T_NATIVE_INT, independent, 1);
   move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  H5Sclose(part.in_file);
+  H5Dclose(part.dataset);
+  check(H5Fclose(file) >= 0, "H5Fclose");
+}
+
+// Ranks that read metadata together do not look for chunks alone.
+static void read_metadata_together(const char* path) {
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);
+  H5Pset_all_coll_metadata_ops(access, 1);
+  file = H5Fopen(path, H5F_ACC_RDONLY, access);
+  H5Pclose(access);
+  struct Part part = {H5Dopen2(file, "columns", H5P_DEFAULT), 0, columns(rank), H5S_BLOCK, NULL, 0};
+  move(0, &part, 1, H5T_NATIVE_INT, independent, 0);
+  move(0, &part, 1, H5T_NATIVE_INT, collective, 1);
+  move(0, &part, 1, H5T_NATIVE_INT, independent, 1);
   H5Sclose(part.in_file);
   H5Dclose(part.dataset);
   check(H5Fclose(file) >= 0, "H5Fclose");
@@ -293,7 +418,7 @@ int main(int count, char** words) {
   if (count < 2) return 2;
   begin(&count, &words);
   if (count > 2) {
-    many_chunks(words[1]);
+    (strcmp(words[2], "cut") == 0 ? cutting : many_chunks)(words[1]);
     tell_calls();
     return end();
   }
@@ -313,6 +438,7 @@ int main(int count, char** words) {
   check(H5Fget_obj_count(file, H5F_OBJ_ALL) == 1, "nothing but the file is open");
   check(H5Fclose(file) >= 0, "H5Fclose");
   read_again(words[1]);
+  read_metadata_together(words[1]);
   read_sparse(sparse);
   free(sparse);
   tell_calls();

@@ -200,17 +200,6 @@ static void particular_calls(void) {
   H5Dclose(dataset);
 }
 
-// Each rank by itself writes as rank `rank`, and reads as the next one.
-static void alone(hid_t dataset, int number, hid_t (*of)(int), hid_t in_memory, int is_taken) {
-  for (int writing = 1; writing >= 0; --writing) {
-    struct Part part = {dataset,   number, of(writing ? rank : (rank + 1) % ranks),
-                        in_memory, NULL,   0};
-    move(writing, &part, 1, H5T_NATIVE_INT, independent, is_taken);
-    MPI_Barrier(MPI_COMM_WORLD);
-    H5Sclose(part.in_file);
-  }
-}
-
 static void independent_calls(void) {
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks}, hundred[] = {100}, line[] = {333};
   hid_t dataset = created("alone", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);

@@ -145,6 +145,16 @@ void round_trip(hid_t dataset, int number, hid_t (*of)(int), hid_t in_memory, in
   H5Sclose(part.in_file);
 }
 
+void alone(hid_t dataset, int number, hid_t (*of)(int), hid_t in_memory, int is_taken) {
+  for (int writing = 1; writing >= 0; --writing) {
+    struct Part part = {dataset,   number, of(writing ? rank : (rank + 1) % ranks),
+                        in_memory, NULL,   0};
+    move(writing, &part, 1, H5T_NATIVE_INT, independent, is_taken);
+    MPI_Barrier(MPI_COMM_WORLD);
+    H5Sclose(part.in_file);
+  }
+}
+
 hid_t opened(const char* path, int create) {
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);

@@ -42,6 +42,8 @@ void each_element(struct Part* part, int compare);
 void move(int writing, struct Part* parts, size_t count, hid_t type, hid_t transfer, int is_taken);
 // Writes as rank `rank`, and reads as the next one: once Weir has written, others read its bytes.
 void round_trip(hid_t dataset, int number, hid_t (*of)(int), hid_t in_memory, int is_taken);
+// Does so by independent calls.
+void alone(hid_t dataset, int number, hid_t (*of)(int), hid_t in_memory, int is_taken);
 
 // Creates a file for all ranks, or opens it for reading.
 hid_t opened(const char* path, int create);

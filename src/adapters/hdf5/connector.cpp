@@ -3,7 +3,7 @@
 // HDF5_VOL_CONNECTOR=weir, and is not changed.
 //
 // Writes and reads of contiguous datasets are moved by Weir, all datasets of one call as one
-// request, and so are collective ones of a dataset in chunks without filters (dataset_call.hpp).
+// request, and so are those of datasets in chunks without filters, one by one (dataset_call.hpp).
 // The ranks decide for each collective call together, and for an independent one each by itself.
 // What is not taken over goes to the native connector with its own arguments.
 //
@@ -106,10 +106,28 @@ herr_t read_datasets(std::size_t count, void* datasets[], hid_t memory_types[],
               });
 }
 
+// HDF5 keeps chunks that it cuts in its cache, on each rank. It would write them over what others
+// have written to them meanwhile, so that it writes them before any rank goes on.
+herr_t set_extent(void* dataset, H5VL_dataset_specific_args_t* what, hid_t transfer,
+                  void** request) {
+  const OpenFile* const file = open_file_with(dataset, transfer);
+  const bool is_cut = file != nullptr && file->taken != nullptr &&
+                      is_cut_by(what->args.set_extent.size, dataset, transfer);
+  forget_extents();
+  herr_t result = native().dataset_cls.specific(dataset, what, transfer, request);
+  if (!is_cut) return result;
+  const auto pass_over = [](const hsize_t*, unsigned, haddr_t, hsize_t, void*) { return 0; };
+  if (result >= 0 && !visit_chunks(dataset, transfer, pass_over, nullptr)) result = -1;
+  take_over().passed_on(file->taken);
+  return result;
+}
+
 // HDF5 refreshes a dataset by opening another object in its place.
 herr_t change_dataset(void* dataset, H5VL_dataset_specific_args_t* what, hid_t transfer,
                       void** request) {
-  if (what->op_type == H5VL_DATASET_SET_EXTENT) forget_extents();
+  if (what->op_type == H5VL_DATASET_SET_EXTENT) {
+    return set_extent(dataset, what, transfer, request);
+  }
   if (what->op_type == H5VL_DATASET_REFRESH) forget_dataset(dataset);
   return native().dataset_cls.specific(dataset, what, transfer, request);
 }

@@ -4,6 +4,8 @@
 #include <array>
 #include <exception>
 #include <optional>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "adapters/hdf5/datatype.hpp"
@@ -107,7 +109,6 @@ Reason add_part(const DatasetCall& call, std::size_t number, std::vector<Part>& 
   const Reason reason = find_selected(call, number, selected);
   if (reason != Reason::taken) return reason;
   const KnownDataset& dataset = *selected.dataset;
-  if (!dataset.chunk.empty()) return Reason::chunks;  // of several datasets
   if (selected.bytes == 0) return Reason::taken;
   auto in_file = selected_bytes(selected.spaces.file, dataset.element_bytes);
   auto in_memory = bytes_in_memory(selected);
@@ -186,7 +187,7 @@ mpiio::Transfer transfer_of(const DatasetCall& call, mpiio::Way way, const Datat
 
 // What a call moves of a chunked dataset.
 struct ChunkedPart {
-  Section section;
+  Blocks blocks;
   std::optional<StridedMemory> strided;
   std::optional<Datatype> in_memory;  // nothing: no bytes, or `strided`
 };
@@ -198,27 +199,35 @@ Reason find_chunked(const OpenFile& file, const DatasetCall& call, ChunkedPart& 
   Selected selected;
   const Reason reason = find_selected(call, 0, selected);
   if (reason != Reason::taken) return reason;
-  const auto section = selected_section(selected.spaces.file);
-  if (!section) return Reason::chunks;
-  part.section = *section;
+  const auto blocks = selected_blocks(selected.spaces.file);
+  if (!blocks) return Reason::chunks;
+  part.blocks = *blocks;
   if (selected.bytes == 0) return Reason::taken;
   const KnownDataset& dataset = *selected.dataset;
-  if (selected.spaces.memory != no_space) {
-    part.strided = strided_memory(*section, static_cast<int>(dataset.chunk.size()),
-                                  selected.spaces.memory, dataset.element_bytes);
-    if (part.strided) return Reason::taken;
-  }
+  const int dimensions = static_cast<int>(dataset.chunk.size());
+  part.strided =
+      selected.spaces.memory == no_space
+          ? dense_memory(*blocks, dimensions, dataset.element_bytes)
+          : strided_memory(*blocks, dimensions, selected.spaces.memory, dataset.element_bytes);
+  if (part.strided) return Reason::taken;
   part.in_memory = bytes_in_memory(selected);
   return part.in_memory && part.in_memory->commit() ? Reason::taken : Reason::selection;
 }
 
-// Whatever a rank finds, it calls move_in_chunks(), as all ranks do.
-mpiio::Moved move_chunked(OpenFile& file, const DatasetCall& call, const KnownDataset& dataset) {
+// Moves a dataset in chunks. In a collective call all ranks call move_in_chunks(), whatever a rank
+// finds.
+mpiio::Moved move_chunked(OpenFile& file, const DatasetCall& call, mpiio::Way way) {
+  const KnownDataset& dataset = known_dataset(call.datasets[0], call.transfer);
+  const bool is_agreed = way == mpiio::Way::collective;
   ChunkedPart part;
-  part.section.stride.fill(1);
+  part.blocks.stride.fill(1);
+  part.blocks.block.fill(1);
   Reason own = Reason::taken;
   try {
-    find_chunks(call.datasets[0], call.transfer);
+    if (is_agreed || !has_found_chunks(call.datasets[0])) {
+      if (!is_agreed && file.reads_metadata_together) return {Reason::not_collective};
+      find_chunks(call.datasets[0], call.transfer);
+    }
     own = find_chunked(file, call, part);
   } catch (const std::exception&) {  // for lack of memory
     own = Reason::memory;
@@ -227,11 +236,113 @@ mpiio::Moved move_chunked(OpenFile& file, const DatasetCall& call, const KnownDa
   auto* const memory = static_cast<std::byte*>(call.memory[0]);
   return take_over().move_in_chunks(
       file.taken, dataset.chunks.get(),
-      {part.section.start.data(), part.section.count.data(), part.section.stride.data(),
-       part.strided ? part.strided->strides.data() : nullptr},
-      transfer_of(call, mpiio::Way::collective, datatype,
-                  part.strided ? memory + part.strided->offset : memory),
-      own);
+      {part.blocks.start.data(), part.blocks.count.data(), part.blocks.stride.data(),
+       part.blocks.block.data(), part.strided ? part.strided->strides.data() : nullptr},
+      transfer_of(call, way, datatype, part.strided ? memory + part.strided->offset : memory), own);
+}
+
+// Moves contiguous datasets. In a collective call all ranks call move_in_view(), whatever a rank
+// finds: the others wait for it there.
+mpiio::Moved move_contiguous(OpenFile& file, const DatasetCall& call, mpiio::Way way) {
+  std::vector<Part> parts;
+  std::optional<Shown> all;
+  Reason own = Reason::taken;
+  try {
+    own = find_parts(file, call, parts);
+    if (own == Reason::taken && !parts.empty()) {
+      all = shown(parts);
+      if (!all) own = Reason::selection;
+    }
+  } catch (const std::exception&) {  // for lack of memory
+    own = Reason::memory;
+  }
+  const mpiio::Handle byte = handle_of_byte();
+  const mpiio::SetView view{0, byte, all ? takeover::to_handle(all->in_file.handle()) : byte,
+                            "native"};
+  return take_over().move_in_view(
+      file.taken, view,
+      transfer_of(call, way, all ? &all->in_memory : nullptr, all ? all->memory : nullptr), own);
+}
+
+// The datasets of a call that are moved together.
+struct SomeDatasets {
+  std::vector<void*> datasets = {};
+  std::vector<hid_t> memory_types = {};
+  std::vector<hid_t> memory_spaces = {};
+  std::vector<hid_t> file_spaces = {};
+  std::vector<void*> memory = {};
+
+  void add(const DatasetCall& call, std::size_t number) {
+    datasets.push_back(call.datasets[number]);
+    memory_types.push_back(call.memory_types[number]);
+    memory_spaces.push_back(call.memory_spaces[number]);
+    file_spaces.push_back(call.file_spaces[number]);
+    memory.push_back(call.memory[number]);
+  }
+  [[nodiscard]] DatasetCall of(const DatasetCall& call) const {
+    return {call.writing,         datasets.size(),    datasets.data(), memory_types.data(),
+            memory_spaces.data(), file_spaces.data(), call.transfer,   memory.data()};
+  }
+};
+
+// Several datasets of which some are in chunks: the contiguous ones first, and each other one by
+// itself, in an order that all ranks have.
+struct InTurn {
+  std::vector<SomeDatasets> calls = {};
+  std::vector<std::int64_t> numbers = {};  // of the datasets
+  Reason own = Reason::taken;              // why this rank cannot move them
+};
+
+InTurn in_turn(const OpenFile& file, const DatasetCall& call) {
+  struct Place {
+    bool is_chunked;
+    std::int64_t in_file;
+    std::size_t number;
+  };
+  InTurn turns;
+  turns.own = find_refusal(file, call);
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < call.count; ++i) {
+    const KnownDataset& dataset = known_dataset(call.datasets[i], call.transfer);
+    places.push_back({!dataset.chunk.empty(), dataset.place ? dataset.place->in_file : 0, i});
+    if (turns.own != Reason::taken) continue;
+    Selected selected;
+    turns.own = open_file_with(call.datasets[i], call.transfer) == &file
+                    ? find_selected(call, i, selected)
+                    : Reason::arguments;
+  }
+  std::ranges::sort(places, {}, [](const Place& one) {
+    return std::tuple(one.is_chunked, one.in_file, one.number);
+  });
+  for (const Place& one : places) {
+    turns.numbers.push_back(one.in_file);
+    if (one.is_chunked || turns.calls.empty()) turns.calls.emplace_back();
+    turns.calls.back().add(call, one.number);
+  }
+  return turns;
+}
+
+// If one of the datasets cannot be moved after others were, HDF5 moves all once more: the bytes are
+// the same.
+mpiio::Moved move_in_turn(OpenFile& file, const DatasetCall& call, mpiio::Way way) {
+  InTurn turns;
+  try {
+    turns = in_turn(file, call);
+  } catch (const std::exception&) {  // for lack of memory
+    turns.own = Reason::memory;
+  }
+  const Reason reason =
+      way == mpiio::Way::collective
+          ? take_over().agree(file.taken, turns.own, turns.numbers.data(), turns.numbers.size())
+          : turns.own;
+  mpiio::Moved moved{reason};
+  for (const SomeDatasets& some : turns.calls) {
+    if (moved.reason != Reason::taken || moved.result != MPI_SUCCESS) break;
+    const KnownDataset& first = known_dataset(some.datasets.front(), call.transfer);
+    moved = first.chunk.empty() ? move_contiguous(file, some.of(call), way)
+                                : move_chunked(file, some.of(call), way);
+  }
+  return moved;
 }
 
 }  // namespace
@@ -264,31 +375,13 @@ std::int64_t bytes_of(const DatasetCall& call) {
   return bytes;
 }
 
-// Whatever a rank finds, it calls move_in_view(): the others wait for it there.
 mpiio::Moved move_datasets(OpenFile& file, const DatasetCall& call, mpiio::Way way) {
-  const KnownDataset& first = known_dataset(call.datasets[0], call.transfer);
-  if (call.count == 1 && !first.chunk.empty()) {
-    if (way == mpiio::Way::independent) return {Reason::not_collective};
-    return move_chunked(file, call, first);
+  std::size_t chunked = 0;
+  for (std::size_t i = 0; i < call.count; ++i) {
+    chunked += known_dataset(call.datasets[i], call.transfer).chunk.empty() ? 0 : 1;
   }
-  std::vector<Part> parts;
-  std::optional<Shown> all;
-  Reason own = Reason::taken;
-  try {
-    own = find_parts(file, call, parts);
-    if (own == Reason::taken && !parts.empty()) {
-      all = shown(parts);
-      if (!all) own = Reason::selection;
-    }
-  } catch (const std::exception&) {  // for lack of memory
-    own = Reason::memory;
-  }
-  const mpiio::Handle byte = handle_of_byte();
-  const mpiio::SetView view{0, byte, all ? takeover::to_handle(all->in_file.handle()) : byte,
-                            "native"};
-  return take_over().move_in_view(
-      file.taken, view,
-      transfer_of(call, way, all ? &all->in_memory : nullptr, all ? all->memory : nullptr), own);
+  if (chunked == 0) return move_contiguous(file, call, way);
+  return call.count == 1 ? move_chunked(file, call, way) : move_in_turn(file, call, way);
 }
 
 }  // namespace weir::hdf5

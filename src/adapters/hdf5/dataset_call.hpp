@@ -1,6 +1,7 @@
-// A write or read of datasets as one request: what each dataset has in the file becomes
+// A write or read of contiguous datasets as one request: what each dataset has in the file becomes
 // one datatype of MPI, and what it has in memory another, both in the order of the file. They are
-// the view and the memory of one transfer of the machinery that takes calls of MPI-IO over.
+// the view and the memory of one transfer of the machinery that takes calls of MPI-IO over. Each
+// dataset in chunks is a request of its own.
 #pragma once
 
 #include <hdf5.h>

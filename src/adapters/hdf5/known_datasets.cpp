@@ -1,5 +1,6 @@
 #include "adapters/hdf5/known_datasets.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -93,7 +94,7 @@ void find_address(void* dataset, hid_t dxpl, KnownDataset& found) {
 
 KnownDataset looked_at(void* dataset, hid_t dxpl) {
   KnownDataset found;
-  found.file = number_of_file_with(dataset, dxpl);
+  found.place = place_of(dataset, dxpl);
   found.reason = find_layout(dataset, dxpl, found);
   if (found.reason != Reason::taken) return found;
   found.type = own_type_of(dataset, dxpl);
@@ -160,6 +161,25 @@ void find_chunks(void* dataset, hid_t dxpl) {
   if (!is_sought || (found.chunks != nullptr && !found.may_get_chunks)) return;
   find_all_chunks(dataset, dxpl, found);
   if (found.chunks == nullptr) found.reason = Reason::chunks;
+}
+
+bool has_found_chunks(void* dataset) {
+  const auto known = datasets().find(dataset);
+  return known != datasets().end() && known->second.chunks != nullptr;
+}
+
+bool is_cut_by(const hsize_t* extents, void* dataset, hid_t dxpl) {
+  const std::size_t dimensions = known_dataset(dataset, dxpl).chunk.size();
+  if (dimensions == 0) return false;
+  const hid_t space = space_of(dataset, dxpl);
+  std::array<hsize_t, H5S_MAX_RANK> present{};
+  const bool is_told = H5Sget_simple_extent_dims(space, present.data(), nullptr) >= 0;
+  H5Sclose(space);
+  if (!is_told) return false;
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    if (extents[d] < present[d]) return true;
+  }
+  return false;
 }
 
 void forget_extents() {

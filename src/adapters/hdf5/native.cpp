@@ -4,6 +4,8 @@
 #include <H5VLconnector_passthru.h>
 #include <H5VLnative.h>
 
+#include <cstring>
+
 namespace weir::hdf5 {
 namespace {
 
@@ -61,7 +63,7 @@ std::optional<unsigned long> number_of_file(void* file, hid_t dxpl) {
   return number;
 }
 
-std::optional<unsigned long> number_of_file_with(void* dataset, hid_t dxpl) {
+std::optional<PlaceOfDataset> place_of(void* dataset, hid_t dxpl) {
   H5O_info2_t info{};
   const H5VL_loc_params_t itself{
       .obj_type = H5I_DATASET, .type = H5VL_OBJECT_BY_SELF, .loc_data = {}};
@@ -70,7 +72,10 @@ std::optional<unsigned long> number_of_file_with(void* dataset, hid_t dxpl) {
   question.args.get_info.fields = H5O_INFO_BASIC;
   question.args.get_info.oinfo = &info;
   if (native().object_cls.get(dataset, &itself, &question, dxpl, nullptr) < 0) return std::nullopt;
-  return info.fileno;
+  PlaceOfDataset place{.file = info.fileno};
+  static_assert(sizeof info.token >= sizeof place.in_file);
+  std::memcpy(&place.in_file, &info.token, sizeof place.in_file);  // its address
+  return place;
 }
 
 std::optional<haddr_t> address_of(void* dataset, hid_t dxpl) {

@@ -9,6 +9,7 @@
 #include <hdf5.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 namespace weir::hdf5 {
@@ -20,10 +21,15 @@ namespace weir::hdf5 {
 
 // Returns HDF5's handle of an open file; null if its driver is not mpio, or has none.
 [[nodiscard]] MPI_File* handle_of(void* file, hid_t dxpl);
-// Return the number by which HDF5 tells open files from each other; nothing if it does not tell it.
-// The number serves because HDF5, if it is asked for the file of an object, keeps that file open.
+// Returns the number by which HDF5 tells open files from each other; nothing if it does not tell
+// it. The number serves because HDF5, if it is asked for the file of an object, keeps that file
+// open.
 [[nodiscard]] std::optional<unsigned long> number_of_file(void* file, hid_t dxpl);
-[[nodiscard]] std::optional<unsigned long> number_of_file_with(void* dataset, hid_t dxpl);
+struct PlaceOfDataset {
+  unsigned long file = 0;    // its number
+  std::int64_t in_file = 0;  // tells datasets of a file from each other, on all ranks alike
+};
+[[nodiscard]] std::optional<PlaceOfDataset> place_of(void* dataset, hid_t dxpl);
 // Returns where the bytes of a dataset begin in the file; nothing if they have no place there.
 [[nodiscard]] std::optional<haddr_t> address_of(void* dataset, hid_t dxpl);
 // Takes a chunk of a dataset: its first element, and where it begins in the file. A negative number

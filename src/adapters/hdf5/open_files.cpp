@@ -59,6 +59,8 @@ const mpiio::TakeOver& take_over() { return *weir_mpiio_take_over(mpiio::take_ov
 
 Opening::Opening(hid_t access) {
   if (H5Pget_driver(access) != H5FD_MPIO) return;
+  hbool_t is_together = false;
+  reads_metadata_together_ = H5Pget_all_coll_metadata_ops(access, &is_together) < 0 || is_together;
   MPI_Info info = MPI_INFO_NULL;
   if (H5Pget_fapl_mpio(access, &communicator_, &info) < 0) communicator_ = MPI_COMM_NULL;
   if (info != MPI_INFO_NULL) MPI_Info_free(&info);
@@ -87,7 +89,7 @@ void Opening::note(void* file, const char* path, hid_t dxpl) {
                        refusal);
   const auto number = is_open ? number_of_file(file, dxpl) : std::nullopt;
   if (number) {
-    files()[*number] = {&counts_of(path), handle, taken, refusal, 1};
+    files()[*number] = {&counts_of(path), handle, taken, refusal, reads_metadata_together_, 1};
   } else if (taken != nullptr) {
     static_cast<void>(take_over().close(taken));  // nothing was written
   }
@@ -124,8 +126,8 @@ std::optional<Refused> make_durable() {
 }
 
 OpenFile* open_file_with(void* dataset, hid_t dxpl) {
-  const auto number = known_dataset(dataset, dxpl).file;
-  const auto found = number ? files().find(*number) : files().end();
+  const auto place = known_dataset(dataset, dxpl).place;
+  const auto found = place ? files().find(place->file) : files().end();
   return found == files().end() ? nullptr : &found->second;
 }
 

@@ -20,8 +20,9 @@ struct OpenFile {
   MPI_File* handle;         // HDF5's
   mpiio::TakenFile* taken;  // null: nothing is taken over, for the reason `refusal`
   mpiio::Reason refusal;
-  int uses;                  // how often the program has it open
-  bool is_unsynced = false;  // Weir has written, and H5Fflush was not called since
+  bool reads_metadata_together;  // HDF5 then reads no metadata on one rank alone
+  int uses;                      // how often the program has it open
+  bool is_unsynced = false;      // Weir has written, and H5Fflush was not called since
 };
 
 // What the storage has refused.
@@ -45,6 +46,7 @@ class Opening {
 
  private:
   MPI_Comm communicator_ = MPI_COMM_NULL;  // unless the driver is mpio
+  bool reads_metadata_together_ = false;
 };
 
 // The following are called on all ranks. After the program has opened an open file once more.

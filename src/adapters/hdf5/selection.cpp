@@ -104,37 +104,50 @@ std::optional<Datatype> listed_bytes(hid_t space, std::int64_t element_bytes) {
 
 }  // namespace
 
-std::optional<Section> selected_section(hid_t space) {
-  Section section;
-  section.stride.fill(1);
+std::optional<Blocks> selected_blocks(hid_t space) {
+  Blocks blocks;
+  blocks.stride.fill(1);
+  blocks.block.fill(1);
   const H5S_sel_type kind = H5Sget_select_type(space);
-  if (H5Sget_select_npoints(space) == 0) return section;
+  if (H5Sget_select_npoints(space) == 0) return blocks;
   if (kind == H5S_SEL_ALL) {
-    const int dimensions = H5Sget_simple_extent_dims(space, section.count.data(), nullptr);
-    return dimensions > 0 ? std::optional(section) : std::nullopt;
+    const int dimensions = H5Sget_simple_extent_dims(space, blocks.count.data(), nullptr);
+    return dimensions > 0 ? std::optional(blocks) : std::nullopt;
   }
   Slab slab;
   if (kind != H5S_SEL_HYPERSLABS || H5Sis_regular_hyperslab(space) <= 0 ||
       !find_slab(space, slab)) {
     return std::nullopt;
   }
-  section.start = slab.first;
+  blocks.start = slab.first;
   for (std::size_t d = 0; d < static_cast<std::size_t>(slab.dimensions); ++d) {
     if (slab.count[d] == 1 || slab.stride[d] == slab.block[d]) {
-      section.count[d] = slab.count[d] * slab.block[d];
-    } else if (slab.block[d] == 1) {
-      section.count[d] = slab.count[d];
-      section.stride[d] = slab.stride[d];
+      blocks.count[d] = slab.count[d] * slab.block[d];
     } else {
-      return std::nullopt;
+      blocks.count[d] = slab.count[d];
+      blocks.stride[d] = slab.stride[d];
+      blocks.block[d] = slab.block[d];
     }
   }
-  return section;
+  return blocks;
 }
 
-std::optional<StridedMemory> strided_memory(const Section& section, int dimensions, hid_t space,
+std::optional<StridedMemory> dense_memory(const Blocks& blocks, int dimensions,
+                                          std::int64_t element_bytes) {
+  StridedMemory memory;
+  std::int64_t row = element_bytes;
+  for (auto d = static_cast<std::size_t>(dimensions); d-- > 0;) {
+    memory.strides[d] = row;
+    const auto next = checked_multiply(row, static_cast<std::int64_t>(blocks.along(d)));
+    if (!next) return std::nullopt;
+    row = *next;
+  }
+  return memory;
+}
+
+std::optional<StridedMemory> strided_memory(const Blocks& blocks, int dimensions, hid_t space,
                                             std::int64_t element_bytes) {
-  const auto there = selected_section(space);
+  const auto there = selected_blocks(space);
   Sizes size{};
   int left = H5Sget_simple_extent_dims(space, size.data(), nullptr);  // dimensions of memory
   if (!there || left < 1) return std::nullopt;
@@ -148,7 +161,7 @@ std::optional<StridedMemory> strided_memory(const Section& section, int dimensio
       const auto offset = before ? checked_add(memory.offset, *before) : std::nullopt;
       const auto along = checked_multiply(static_cast<std::int64_t>(there->stride[d]), row);
       const auto next = checked_multiply(static_cast<std::int64_t>(size[d]), row);
-      if (!offset || !along || !next) return false;
+      if (!offset || !along || !next || there->block[d] != 1) return false;
       memory.offset = *offset;
       stride = *along;
       row = *next;
@@ -158,7 +171,7 @@ std::optional<StridedMemory> strided_memory(const Section& section, int dimensio
   };
   for (auto d = static_cast<std::size_t>(dimensions); d-- > 0;) {
     memory.strides[d] = element_bytes;
-    if (section.count[d] != 1 && !pass(section.count[d], memory.strides[d])) return std::nullopt;
+    if (blocks.along(d) != 1 && !pass(blocks.along(d), memory.strides[d])) return std::nullopt;
   }
   std::int64_t unused = 0;
   return pass(1, unused) ? std::optional(memory) : std::nullopt;

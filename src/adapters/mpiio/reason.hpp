@@ -56,7 +56,7 @@ inline constexpr std::array<std::string_view, 24> reason_texts{
     "the file was not opened with HDF5's driver mpio",
     "the call is not collective",
     "a dataset is compact, virtual, external or filtered, or has no place in the file yet",
-    "a chunked dataset is one of several, has too many chunks, or its selection is no box",
+    "a chunked dataset has too many chunks, or its selection is no regular hyperslab",
     "elements in memory are not those of the file, byte by byte",
     "a selection does not fit, or is of too many blocks",
     "ranks write the same bytes, or Weir refused the call",

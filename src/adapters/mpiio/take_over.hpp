@@ -72,13 +72,16 @@ struct ChunkedShape {
   std::int64_t element_bytes;
 };
 
-// Elements of an array: along each dimension `count` of them, from `start` on, `stride` apart.
-struct ChunkedSection {
+// Elements of an array: along each dimension `count` blocks of `block` of them, from `start` on,
+// `stride` apart.
+struct ChunkedBlocks {
   const std::uint64_t* start;
   const std::uint64_t* count;
   const std::uint64_t* stride;
-  // In memory, along each dimension, bytes from one element to the next; the memory of the transfer
-  // is then that of the first one, and its datatype is not looked at. Null: memory is as that says.
+  const std::uint64_t* block;
+  // In memory, along each dimension, bytes from one of these elements to the next, also between
+  // blocks; the memory of the transfer is then that of the first one, and its datatype is not
+  // looked at. Null: memory is as that says.
   const std::int64_t* memory_strides;
 };
 
@@ -112,10 +115,14 @@ struct TakeOver {
   // Does so for a call with a view of its own, which later calls do not have; it is collective or
   // independent. `own` is the reason for which this rank has the call passed on, or Reason::taken.
   Moved (*move_in_view)(TakenFile* file, const SetView& view, const Transfer& transfer, Reason own);
-  // Does so for a collective call that moves a section of an array in chunks, which is the same
-  // array on all ranks, and is in the file. `chunks` may be null if there is a reason.
-  Moved (*move_in_chunks)(TakenFile* file, const StoredChunks* chunks,
-                          const ChunkedSection& section, const Transfer& transfer, Reason own);
+  // Does so for a call that moves elements of an array in chunks, which are in the file. Ranks that
+  // call it together name the same array. `chunks` may be null if there is a reason.
+  Moved (*move_in_chunks)(TakenFile* file, const StoredChunks* chunks, const ChunkedBlocks& blocks,
+                          const Transfer& transfer, Reason own);
+  // Called on all ranks for a call that moves several arrays one after the other, before the first
+  // one. Returns the same reason on all ranks: Reason::taken if none has an own one, and if all
+  // name the same `count` arrays, each by its number.
+  Reason (*agree)(TakenFile* file, Reason own, const std::int64_t* arrays, std::size_t count);
   // Makes what this rank wrote durable. Returns MPI_SUCCESS or an error class.
   int (*sync)(TakenFile* file);
   // Sets the status of the split call that was taken over. Returns false if none was.
@@ -152,7 +159,7 @@ struct TakeOver {
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 9;
+inline constexpr std::int64_t take_over_version = 10;
 
 }  // namespace weir::mpiio
 

@@ -310,4 +310,27 @@ std::optional<TypeSize> size_of(MPI_Datatype datatype) {
   return TypeSize{extent, bytes};
 }
 
+std::optional<std::int64_t> predefined_bytes(MPI_Datatype datatype) {
+  struct Known {
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+    std::int64_t bytes = 0;
+  };
+  static thread_local Known last;
+  if (datatype == MPI_DATATYPE_NULL) return std::nullopt;
+  if (datatype == last.datatype) return last.bytes;
+  int unused = 0;
+  int combiner = MPI_COMBINER_DUP;
+  const int told = MPI_Type_get_envelope(datatype, &unused, &unused, &unused, &combiner);
+  if (told != MPI_SUCCESS || combiner != MPI_COMBINER_NAMED) return std::nullopt;
+  const auto size = size_of(datatype);
+  MPI_Count lower = 0;
+  MPI_Count spanned = 0;
+  MPI_Type_get_true_extent_x(datatype, &lower, &spanned);
+  if (!size || size->bytes != spanned || size->bytes != size->extent || lower != 0) {
+    return std::nullopt;
+  }
+  last = {datatype, size->bytes};
+  return last.bytes;
+}
+
 }  // namespace weir::takeover

@@ -22,4 +22,9 @@ struct TypeSize {
 // Returns nothing if MPI does not tell the size.
 [[nodiscard]] std::optional<TypeSize> size_of(MPI_Datatype datatype);
 
+// Returns the bytes of an element of a datatype that MPI has predefined, such as MPI_DOUBLE, if
+// they are one block and elements follow each other; nothing if it is another one. Such a datatype
+// is always committed and never freed, so that each thread remembers the last one.
+[[nodiscard]] std::optional<std::int64_t> predefined_bytes(MPI_Datatype datatype);
+
 }  // namespace weir::takeover

@@ -6,9 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "array/chunk_grid.hpp"
 #include "array/copy.hpp"
-#include "common/direction.hpp"
 #include "engines/cold_reading.hpp"
+#include "sections/chunk_sections.hpp"
 #include "sections/file_copier.hpp"
 #include "system/file_facts.hpp"
 #include "system/scattered_write.hpp"
@@ -140,6 +141,45 @@ Result<std::int64_t> read_range(const storage::File& file, const ViewRange& rang
   const ViewRange there{range.view, range.first, bytes_in_file(range, facts.value().bytes)};
   const Status again = move_bytes(own, Direction::read, there, memory);
   return again.ok() ? Result<std::int64_t>(there.bytes) : again.error();
+}
+
+Status write_block(const storage::File& file, std::int64_t offset, std::int64_t bytes,
+                   std::byte* memory) {
+  const storage::Slice slice{memory, bytes};
+  std::int64_t calls = 0;
+  return storage::write_slices(file, {&slice, 1}, offset, calls);
+}
+
+Result<std::int64_t> read_block(const storage::File& file, std::int64_t offset, std::int64_t bytes,
+                                std::byte* memory) {
+  const storage::Slice slice{memory, bytes};
+  std::int64_t moved = 0;
+  std::int64_t calls = 0;
+  Status read = storage::read_slices(file, {&slice, 1}, offset, moved, calls);
+  return read.ok() ? Result<std::int64_t>(moved) : read.error();
+}
+
+Status move_region(const storage::File& file, Direction direction, const ChunkedRegion& moved,
+                   std::byte* memory) {
+  OwnFile own(file);
+  FileCopier copier(own, {.direction = direction});
+  const storage::ChunkExtents& chunks = *moved.map->chunks();
+  array::ChunksMeeting meeting(chunks.grid, *moved.region);
+  for (std::int64_t chunk = 0; meeting.next(chunk);) {
+    const auto place = chunks.place_of(chunk);
+    if (!place) return invalid_argument(fmt::format("chunk {} has no place in the file", chunk));
+    const auto layout = storage::layout_of_chunk(*moved.map, chunk, *place);
+    if (!layout) return layout.error();
+    const array::Box box = chunks.grid.box(chunk);
+    array::UniformRegions parts(moved.region->clipped(box));
+    for (array::UniformRegion part; parts.next(part);) {
+      const array::UniformRegion here = array::localized(part, *moved.region);
+      for (int d = 0; d < part.size(); ++d) part[d].start -= box.lower[d];
+      const auto copy = array::StridedCopy::between(here, *moved.memory, part, layout.value());
+      if (Status done = copier.move(0, copy, memory); !done.ok()) return done;
+    }
+  }
+  return copier.end();
 }
 
 }  // namespace weir::takeover

@@ -13,13 +13,14 @@ using mpiio::Reason;
 // A rank whose part is not such patterns tells one of these numbers instead of theirs.
 constexpr auto no_patterns = static_cast<std::int64_t>(most_rounds) + 1;
 constexpr std::int64_t in_chunks = no_patterns + 1;
+constexpr std::int64_t in_several = in_chunks + 1;
 
 // What a rank tells the others of a pattern.
 enum Told : std::size_t {
   told_reason,
   told_patterns,
-  told_displacement,  // of the view, or the fingerprint of a chunked array
-  told_offset,
+  told_displacement,  // of the view, or the fingerprint of arrays
+  told_offset,        // or whether elements of an array are irregular
   told_block,
   told_levels,
   told_counts,
@@ -112,12 +113,17 @@ PartVote::PartVote(const RankGroup& group, Reason reason, const ToldPatterns& pa
   is_each_alone_ = most_ == no_patterns || are_blocks_apart(told_, ranks);
 }
 
-PartVote::PartVote(const RankGroup& group, Reason reason, std::uint64_t array)
+PartVote::PartVote(const RankGroup& group, Reason reason, const ToldArrays& arrays)
     : group_(group), reason_(reason) {
   std::vector<std::int64_t> telling(told_numbers);
-  telling[told_patterns] = in_chunks;
-  telling[told_displacement] = std::bit_cast<std::int64_t>(array);
+  telling[told_patterns] = arrays.are_several ? in_several : in_chunks;
+  telling[told_displacement] = std::bit_cast<std::int64_t>(arrays.fingerprint);
+  telling[told_offset] = arrays.is_irregular ? 1 : 0;
   gather(telling);
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(group_.ranks()); ++rank) {
+    if (reason_ != Reason::taken) break;
+    is_each_alone_ = is_each_alone_ || of_rank(told_, rank)[told_offset] != 0;
+  }
 }
 
 void PartVote::gather(std::span<const std::int64_t> telling) {
@@ -129,16 +135,16 @@ void PartVote::gather(std::span<const std::int64_t> telling) {
     reason_ = Reason::failed;
     return;
   }
-  bool is_one_array = true;
+  bool are_the_same = true;
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(group_.ranks()); ++rank) {
     const auto numbers = of_rank(told_, rank);
     const auto first = of_rank(told_, 0);
     reason_ = std::max(reason_, static_cast<Reason>(numbers[told_reason]));
     most_ = std::max(most_, numbers[told_patterns]);
-    is_one_array = is_one_array && numbers[told_patterns] == first[told_patterns] &&
+    are_the_same = are_the_same && numbers[told_patterns] == first[told_patterns] &&
                    numbers[told_displacement] == first[told_displacement];
   }
-  if (reason_ == Reason::taken && most_ == in_chunks && !is_one_array) {
+  if (reason_ == Reason::taken && most_ >= in_chunks && !are_the_same) {
     reason_ = Reason::arguments;
   }
 }

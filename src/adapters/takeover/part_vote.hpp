@@ -1,6 +1,7 @@
 // What the ranks tell each other of their parts of a collective call, in one exchange: why a rank
 // cannot do its part, and the patterns of its bytes in the file, or the chunked array of which it
-// moves a section. All ranks then come to the same decision.
+// moves a region, or the arrays that are moved one after the other. All ranks then come to the same
+// decision.
 #pragma once
 
 #include <cstddef>
@@ -26,19 +27,25 @@ struct ToldPatterns {
   bool is_irregular = false;                     // there are more patterns, which are not told
 };
 
+// The part of a rank as elements of a chunked array, or of several arrays.
+struct ToldArrays {
+  std::uint64_t fingerprint = 0;  // of the array, or of all of them
+  bool are_several = false;
+  bool is_irregular = false;  // the elements are no box with strides
+};
+
 class PartVote {
  public:
   // Collective: each rank constructs a vote, in whichever way. Its `reason` is Reason::taken, or
   // why the call is to be passed on.
   PartVote(const RankGroup& group, mpiio::Reason reason, const ToldPatterns& part);
-  // `array` is the fingerprint of a chunked array.
-  PartVote(const RankGroup& group, mpiio::Reason reason, std::uint64_t array);
+  PartVote(const RankGroup& group, mpiio::Reason reason, const ToldArrays& arrays);
 
   // Returns why all ranks pass the call on; Reason::taken: they carry it out. Ranks that have told
   // of patterns and of an array, or of different arrays, pass it on.
   [[nodiscard]] mpiio::Reason reason() const { return reason_; }
-  // Returns whether all ranks move their patterns each by itself, since nobody gains by an exchange
-  // of bytes, or each part is one block.
+  // Returns whether all ranks move their parts each by itself, since nobody gains by an exchange of
+  // bytes, or each part is one block, or one is an irregular one.
   [[nodiscard]] bool is_each_alone() const { return is_each_alone_; }
   // Returns arrays in which the patterns of each number of all ranks are boxes; nothing if there is
   // no such array for one of the numbers. Sets `reason` if MPI fails. Collective; `part` is that

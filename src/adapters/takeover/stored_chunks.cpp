@@ -4,10 +4,11 @@
 #include <limits>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "array/chunk_grid.hpp"
 #include "array/fingerprint.hpp"
-#include "array/region.hpp"
+#include "array/index_blocks.hpp"
 #include "common/checked.hpp"
 
 namespace weir::mpiio {
@@ -25,6 +26,18 @@ std::optional<array::Indices> indices_of(const std::uint64_t* numbers, int dimen
   return found;
 }
 
+// Returns nothing if blocks overlap, or if a number is too large for Weir.
+std::optional<array::IndexBlocks> blocks_of(std::int64_t start, std::int64_t count,
+                                            std::int64_t stride, std::int64_t block) {
+  if (count == 0 || block == 0) return array::IndexBlocks();
+  if (count == 1) stride = block;
+  const auto before = checked_multiply(count - 1, stride);
+  const auto last = before ? checked_add(start, *before) : std::nullopt;
+  const auto end = last ? checked_add(*last, block) : std::nullopt;
+  if (!end || stride < block) return std::nullopt;
+  return array::IndexBlocks::periodic(start, block, stride, *end);
+}
+
 }  // namespace
 
 std::unique_ptr<StoredChunks> StoredChunks::create(const ChunkedShape& shape) {
@@ -39,18 +52,23 @@ std::unique_ptr<StoredChunks> StoredChunks::create(const ChunkedShape& shape) {
   const auto bytes = storage::bytes_of(*stored, type.value());
   if (!grid || !bytes) return nullptr;
   return std::make_unique<StoredChunks>(
-      storage::ChunkExtents{.grid = grid.value(), .stored_extents = stored, .places = {}},
-      type.value(), *bytes);
+      storage::ExtentMap{
+          .shape = whole.value(),
+          .type = type.value(),
+          .files = storage::DataFiles::one(""),
+          .extents =
+              storage::ChunkExtents{.grid = grid.value(), .stored_extents = stored, .places = {}}},
+      *bytes);
 }
 
 bool StoredChunks::add(const std::uint64_t* corner, std::int64_t offset) {
-  const array::ChunkGrid& grid = extents_.grid;
+  const array::ChunkGrid& grid = extents().grid;
   const auto index = indices_of(corner, grid.shape().dimensions());
   const auto end = checked_add(offset, chunk_bytes_);
   if (!index || !end || offset < 0) return false;
   array::Indices coordinates;
   for (int d = 0; d < index->size(); ++d) {
-    coordinates.push_back((*index)[d] / (*extents_.stored_extents)[d]);
+    coordinates.push_back((*index)[d] / (*extents().stored_extents)[d]);
     if (coordinates[d] >= grid.counts()[d]) return true;
   }
   if (added_.size() == most_chunks) return false;
@@ -64,9 +82,9 @@ void StoredChunks::end() {
   const auto repeated = std::ranges::unique(added_, {}, &Chunk::number);
   added_.erase(repeated.begin(), repeated.end());
   array::Fingerprint known;
-  known.add(extents_.grid.shape().extents());
-  known.add(*extents_.stored_extents);
-  known.add(type_.bytes());
+  known.add(map_.shape.extents());
+  known.add(*extents().stored_extents);
+  known.add(map_.type.bytes());
   std::vector<array::ChunkTable::Run> runs;
   for (const Chunk& chunk : added_) {
     array::ChunkTable::add(runs, chunk.number, {0, chunk.offset});
@@ -75,34 +93,39 @@ void StoredChunks::end() {
   }
   chunks_ = std::ssize(added_);
   added_ = {};
-  extents_.places = array::ChunkTable::of(runs);
+  std::get<storage::ChunkExtents>(map_.extents).places = array::ChunkTable::of(runs);
   fingerprint_ = known.value();
 }
 
-bool StoredChunks::are_all() const { return chunks_ == extents_.grid.chunks(); }
+bool StoredChunks::are_all() const { return chunks_ == extents().grid.chunks(); }
 
-std::optional<array::Section> StoredChunks::section_of(const ChunkedSection& given) const {
-  const array::Shape& shape = extents_.grid.shape();
+std::optional<array::Region> StoredChunks::region_of(const ChunkedBlocks& given) const {
+  const array::Shape& shape = map_.shape;
   const auto start = indices_of(given.start, shape.dimensions());
   const auto count = indices_of(given.count, shape.dimensions());
   const auto stride = indices_of(given.stride, shape.dimensions());
-  if (!start || !count || !stride) return std::nullopt;
-  const auto all = [](const array::Indices& one) { return std::span(one.begin(), one.end()); };
-  auto section = array::Section::create(shape, all(*start), all(*count), all(*stride));
-  return section ? std::optional(std::move(section).value()) : std::nullopt;
+  const auto block = indices_of(given.block, shape.dimensions());
+  if (!start || !count || !stride || !block) return std::nullopt;
+  array::PerDimension<array::IndexBlocks> along;
+  for (int d = 0; d < shape.dimensions(); ++d) {
+    const auto blocks = blocks_of((*start)[d], (*count)[d], (*stride)[d], (*block)[d]);
+    if (!blocks || blocks->upper() > shape.extents()[d]) return std::nullopt;
+    along.push_back(*blocks);
+  }
+  return array::Region(along);
 }
 
-std::optional<std::int64_t> StoredChunks::bytes_of(const array::Section& section) const {
-  return checked_multiply(section.elements(), type_.bytes());
+std::int64_t StoredChunks::bytes_of(const array::Region& region) const {
+  return region.elements() * map_.type.bytes();  // as many as the array has, at most
 }
 
-std::optional<std::int64_t> StoredChunks::end_of(const array::Section& section) const {
-  if (section.empty()) return 0;
+std::optional<std::int64_t> StoredChunks::end_of(const array::Region& region) const {
+  if (region.empty()) return 0;
   if (are_all()) return end_;
   std::int64_t end = 0;
-  array::ChunksMeeting meeting(extents_.grid, array::Region(section));
+  array::ChunksMeeting meeting(extents().grid, region);
   for (std::int64_t chunk = 0; meeting.next(chunk);) {
-    const auto place = extents_.place_of(chunk);
+    const auto place = extents().place_of(chunk);
     if (!place) return std::nullopt;
     end = std::max(end, place->offset + chunk_bytes_);
   }

@@ -1,6 +1,6 @@
 // Where the chunks of an array are in a file, as the library of the file's format has told them one
 // by one. All chunks are stored whole, also those at the array's upper edges. The array is then one
-// of Weir's (stored/extent_map.hpp), of which each rank moves a section.
+// of Weir's (stored/extent_map.hpp), of which each rank moves a region.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 #include "adapters/mpiio/take_over.hpp"
 #include "array/element_type.hpp"
-#include "array/section.hpp"
+#include "array/region.hpp"
 #include "stored/extent_map.hpp"
 
 namespace weir::mpiio {
@@ -32,19 +32,19 @@ struct StoredChunks {
   [[nodiscard]] bool are_all() const;
 
   // Returns nothing if the array has no such elements.
-  [[nodiscard]] std::optional<array::Section> section_of(const ChunkedSection& given) const;
-  [[nodiscard]] std::optional<std::int64_t> bytes_of(const array::Section& section) const;
-  // Returns the offset behind the last of the chunks that have elements of the section; nothing if
-  // a chunk is not in the file.
-  [[nodiscard]] std::optional<std::int64_t> end_of(const array::Section& section) const;
+  [[nodiscard]] std::optional<array::Region> region_of(const ChunkedBlocks& given) const;
+  [[nodiscard]] std::int64_t bytes_of(const array::Region& region) const;
+  // Returns the offset behind the last of the chunks that have elements of the region; nothing if a
+  // chunk is not in the file.
+  [[nodiscard]] std::optional<std::int64_t> end_of(const array::Region& region) const;
 
-  [[nodiscard]] const storage::ChunkExtents& extents() const { return extents_; }
-  [[nodiscard]] const array::ElementType& type() const { return type_; }
+  // The array, of which the path is not known here.
+  [[nodiscard]] const storage::ExtentMap& map() const { return map_; }
   // Returns a number that is equal on ranks that know the same array.
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
 
-  StoredChunks(storage::ChunkExtents extents, const array::ElementType& type, std::int64_t bytes)
-      : extents_(std::move(extents)), type_(type), chunk_bytes_(bytes) {}
+  StoredChunks(storage::ExtentMap map, std::int64_t bytes)
+      : map_(std::move(map)), chunk_bytes_(bytes) {}
 
  private:
   struct Chunk {
@@ -52,8 +52,9 @@ struct StoredChunks {
     std::int64_t offset = 0;
   };
 
-  storage::ChunkExtents extents_;
-  array::ElementType type_;
+  [[nodiscard]] const storage::ChunkExtents& extents() const { return *map_.chunks(); }
+
+  storage::ExtentMap map_;
   std::int64_t chunk_bytes_;
   std::vector<Chunk> added_;  // empty after end()
   std::int64_t chunks_ = 0;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "adapters/preloaded/record_file.hpp"
@@ -125,12 +126,20 @@ Moved move_in_view(TakenFile* file, const SetView& view, const Transfer& transfe
   }
 }
 
-Moved move_in_chunks(TakenFile* file, const StoredChunks* chunks, const ChunkedSection& section,
+Moved move_in_chunks(TakenFile* file, const StoredChunks* chunks, const ChunkedBlocks& blocks,
                      const Transfer& transfer, Reason own) {
   try {
-    return file->move_in_chunks(chunks, section, transfer, own);
+    return file->move_in_chunks(chunks, blocks, transfer, own);
   } catch (const std::exception&) {  // for lack of memory; others may end at Weir's deadline
     return {Reason::failed};
+  }
+}
+
+Reason agree(TakenFile* file, Reason own, const std::int64_t* arrays, std::size_t count) {
+  try {
+    return file->agree(own, std::span(arrays, count));
+  } catch (const std::exception&) {  // for lack of memory; others may end at Weir's deadline
+    return Reason::failed;
   }
 }
 
@@ -202,9 +211,10 @@ int end_chunks(StoredChunks* chunks) {
 }
 
 constexpr TakeOver functions{
-    open_file,   close_file, set_view,   set_atomicity, move_bytes,    move_in_view, move_in_chunks,
-    sync_file,   end_split,  passed_on,  finalize,      has_all_ranks, new_view,     delete_view,
-    change_view, find_bytes, new_chunks, delete_chunks, add_chunk,     end_chunks};
+    open_file,      close_file, set_view,    set_atomicity, move_bytes, move_in_view,
+    move_in_chunks, agree,      sync_file,   end_split,     passed_on,  finalize,
+    has_all_ranks,  new_view,   delete_view, change_view,   find_bytes, new_chunks,
+    delete_chunks,  add_chunk,  end_chunks};
 
 }  // namespace
 }  // namespace weir::mpiio

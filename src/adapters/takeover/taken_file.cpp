@@ -22,6 +22,7 @@
 #include "adapters/takeover/taking_thread.hpp"
 #include "aggregation/agreement.hpp"
 #include "aggregation/call_queue.hpp"
+#include "array/fingerprint.hpp"
 #include "common/checked.hpp"
 #include "system/file_facts.hpp"
 #include "system/file_targets.hpp"
@@ -54,6 +55,19 @@ std::byte* block_of(const Transfer& transfer, MPI_Datatype datatype) {
   const auto all = one ? one->repeated(transfer.count, size->extent) : std::nullopt;
   if (!all || all->patterns().size() != 1 || !all->patterns().front().is_block()) return nullptr;
   return static_cast<std::byte*>(transfer.memory) + all->offset();
+}
+
+// Returns a region that is a box with strides as a section; nothing if it is another one.
+std::optional<array::Section> section_of(const array::Region& region) {
+  array::Section section;
+  for (int d = 0; d < region.dimensions(); ++d) {
+    const array::IndexBlocks& along = region.along(d);
+    if (!along.is_interval() && along.length() != 1) return std::nullopt;
+    section.start.push_back(along.lower());
+    section.count.push_back(along.size());
+    section.stride.push_back(along.is_interval() ? 1 : along.stride());
+  }
+  return section;
 }
 
 }  // namespace
@@ -134,8 +148,11 @@ void TakenFile::set_atomicity(int result, bool is_atomic) {
 }
 
 Reason TakenFile::find_range(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
-  const auto size = datatype == MPI_DATATYPE_NULL ? std::nullopt : takeover::size_of(datatype);
-  const auto bytes = size ? checked_multiply(transfer.count, size->bytes) : std::nullopt;
+  auto each = takeover::predefined_bytes(datatype);
+  if (!each) {
+    if (const auto size = takeover::size_of(datatype)) each = size->bytes;
+  }
+  const auto bytes = each ? checked_multiply(transfer.count, *each) : std::nullopt;
   const int refusing = transfer.writing ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
   MPI_Offset at = transfer.offset;
   const bool fits =
@@ -300,9 +317,15 @@ Reason TakenFile::find_own(const Transfer& transfer, MPI_Datatype datatype, Part
   if (unserved_ != Reason::taken) return unserved_;
   const Reason found = find_range(transfer, datatype, part);
   if (found != Reason::taken) return found;
-  if (!takeover::is_shown({&*view_, part.first, part.bytes}) || !is_committed(datatype)) {
+  part.block = view_->block_at(part.first, part.bytes);
+  if (!part.block && !takeover::is_shown({&*view_, part.first, part.bytes})) {
     return Reason::arguments;
   }
+  if (takeover::predefined_bytes(datatype)) {
+    part.memory = static_cast<std::byte*>(transfer.memory);
+    return Reason::taken;
+  }
+  if (!is_committed(datatype)) return Reason::arguments;
   if (part.bytes == 0) return Reason::taken;
   part.memory = block_of(transfer, datatype);
   const bool is_packable = part.bytes / transfer.count <= INT_MAX;
@@ -312,8 +335,11 @@ Reason TakenFile::find_own(const Transfer& transfer, MPI_Datatype datatype, Part
 Result<std::int64_t> TakenFile::move_own(const Transfer& transfer, MPI_Datatype datatype,
                                          const Part& part) const {
   if (part.bytes == 0) return std::int64_t{0};
-  return part.memory != nullptr ? move_range(transfer.writing, part.first, part.bytes, part.memory)
-                                : move_packed(transfer, datatype, part);
+  if (part.memory == nullptr) return move_packed(transfer, datatype, part);
+  if (!part.block) return move_range(transfer.writing, part.first, part.bytes, part.memory);
+  if (!transfer.writing) return takeover::read_block(own_, *part.block, part.bytes, part.memory);
+  const Status written = takeover::write_block(own_, *part.block, part.bytes, part.memory);
+  return written.ok() ? Result<std::int64_t>(part.bytes) : written.error();
 }
 
 Result<std::int64_t> TakenFile::move_range(bool writing, std::int64_t first, std::int64_t bytes,
@@ -379,66 +405,102 @@ Moved TakenFile::move_together(const Transfer& transfer) {
   return moved;
 }
 
-Moved TakenFile::move_in_chunks(const StoredChunks* chunks, const ChunkedSection& given,
+Moved TakenFile::move_in_chunks(const StoredChunks* chunks, const ChunkedBlocks& given,
                                 const Transfer& transfer, Reason own) {
-  if (!is_of_taking_threads()) return {Reason::threads};
+  const bool is_agreed = transfer.way == Way::collective;
+  if (is_agreed && !is_of_taking_threads()) return {Reason::threads};
   Part part;
-  std::optional<array::Section> section;
-  part.reason = group_.is_broken() ? Reason::failed : own;
+  PartInChunks found;
+  part.reason = is_agreed && group_.is_broken() ? Reason::failed : own;
   try {
-    if (part.reason == Reason::taken) section = chunks->section_of(given);
     if (part.reason == Reason::taken) {
-      part.reason = find_in_chunks(*chunks, section, transfer, given, part);
+      part.reason = find_in_chunks(*chunks, given, transfer, found, part);
     }
   } catch (const std::exception&) {  // no memory
     part.reason = Reason::memory;
   }
-  const takeover::PartVote vote(group_, part.reason,
-                                chunks != nullptr ? chunks->fingerprint() : std::uint64_t{0});
-  Moved moved{vote.reason()};
+  Moved moved{part.reason};
+  bool is_alone = true;
+  if (is_agreed) {
+    const takeover::PartVote vote(
+        group_, part.reason,
+        takeover::ToldArrays{.fingerprint = chunks != nullptr ? chunks->fingerprint() : 0,
+                             .is_irregular = !section_of(found.region)});
+    moved.reason = vote.reason();
+    is_alone = vote.is_each_alone();
+  }
   if (moved.reason == Reason::taken) {
-    aggregation::ByteFile* const file = bytes();
-    if (file == nullptr) return {Reason::no_session};
-    aggregation::OpenArray& array =
-        file->chunked(chunks->fingerprint(), chunks->type(), chunks->extents());
-    const std::int64_t element = chunks->type().bytes();
-    const auto dimensions = static_cast<std::size_t>(section->dimensions());
-    const auto layout =
-        given.memory_strides == nullptr
-            ? array::Layout::packed(section->count, element, array::Order::row_major)
-            : array::Layout::strided(section->count, element,
-                                     std::span(given.memory_strides, dimensions));
-    const Status done = move_section(array, transfer.writing ? Direction::write : Direction::read,
-                                     *section, layout, part.memory);
-    if (!done.ok()) moved = takeover::outcome_of(done.error());
+    moved = is_alone ? move_region(*chunks, found, transfer, part.memory)
+                     : move_sections(*chunks, found, transfer, part.memory);
   }
   end(transfer, part, moved);
   return moved;
 }
 
-Reason TakenFile::find_in_chunks(const StoredChunks& chunks,
-                                 const std::optional<array::Section>& section,
-                                 const Transfer& transfer, const ChunkedSection& given,
-                                 Part& part) const {
+Reason TakenFile::agree(Reason own, std::span<const std::int64_t> arrays) const {
+  if (!is_of_taking_threads()) return Reason::threads;
+  const Reason reason = group_.is_broken() ? Reason::failed : own;
+  array::Fingerprint all;
+  for (const std::int64_t array : arrays) all.add(array);
+  const takeover::ToldArrays told{.fingerprint = all.value(), .are_several = true};
+  return takeover::PartVote(group_, reason, told).reason();
+}
+
+Reason TakenFile::find_in_chunks(const StoredChunks& chunks, const ChunkedBlocks& given,
+                                 const Transfer& transfer, PartInChunks& found, Part& part) const {
   const auto datatype = from_handle<MPI_Datatype>(transfer.datatype);
   const auto size = takeover::size_of(datatype);
-  const auto bytes = section ? chunks.bytes_of(*section) : std::nullopt;
+  const auto region = chunks.region_of(given);
   const bool is_typed = given.memory_strides == nullptr;
   const int refusing = transfer.writing ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
-  if (!bytes || !size || (mode_ & refusing) != 0 ||
-      (is_typed && checked_multiply(transfer.count, size->bytes) != bytes)) {
+  if (!region || !size || (mode_ & refusing) != 0) return Reason::arguments;
+  part.bytes = chunks.bytes_of(*region);
+  if (is_typed && checked_multiply(transfer.count, size->bytes) != part.bytes) {
     return Reason::arguments;
   }
-  const auto end = chunks.end_of(*section);
+  const auto end = chunks.end_of(*region);
   if (!end) return Reason::layout;
-  if (!transfer.writing && *end > 0) {
+  if (!transfer.writing && transfer.way == Way::collective && *end > 0) {
     const auto facts = storage::facts_of(path_);
     if (!facts || facts.value().bytes < *end) return Reason::past_end;
   }
-  part.bytes = *bytes;
+  const array::Indices extents = region->local_extents();
+  const std::int64_t element = chunks.map().type.bytes();
+  const auto layout =
+      is_typed ? array::Layout::packed(extents, element, array::Order::row_major)
+               : array::Layout::strided(
+                     extents, element,
+                     std::span(given.memory_strides, static_cast<std::size_t>(extents.size())));
+  if (!layout) return Reason::arguments;
+  found = {*region, layout.value()};
   if (is_typed) return find_memory(transfer, datatype, part);
   part.memory = static_cast<std::byte*>(transfer.memory);
   return Reason::taken;
+}
+
+Moved TakenFile::move_region(const StoredChunks& chunks, const PartInChunks& found,
+                             const Transfer& transfer, std::byte* memory) const {
+  if (found.region.empty()) return {};
+  const Status done =
+      takeover::move_region(own_, transfer.writing ? Direction::write : Direction::read,
+                            {&chunks.map(), &found.region, &*found.memory}, memory);
+  if (done.ok()) return {};
+  const bool has_ended = done.error().code == ErrorCode::short_transfer;
+  if (has_ended && !transfer.writing && transfer.way == Way::independent) {
+    return {Reason::past_end};
+  }
+  return {Reason::taken, takeover::class_of(done.error())};
+}
+
+Moved TakenFile::move_sections(const StoredChunks& chunks, const PartInChunks& found,
+                               const Transfer& transfer, std::byte* memory) {
+  aggregation::ByteFile* const file = bytes();
+  if (file == nullptr) return {Reason::no_session};
+  const storage::ExtentMap& map = chunks.map();
+  aggregation::OpenArray& array = file->chunked(chunks.fingerprint(), map.type, *map.chunks());
+  const Status done = move_section(array, transfer.writing ? Direction::write : Direction::read,
+                                   *section_of(found.region), *found.memory, memory);
+  return done.ok() ? Moved{} : takeover::outcome_of(done.error());
 }
 
 void TakenFile::end(const Transfer& transfer, const Part& part, const Moved& moved) {

@@ -13,6 +13,10 @@
 // (own_transfer.hpp) while the view of every rank can be decoded and the file is not in atomic
 // mode.
 //
+// Of an array in chunks (stored_chunks.hpp), the ranks move boxes with strides together, as
+// sections of an array of the session; if the elements of one rank are no such box, each rank moves
+// its own.
+//
 // If the program may call MPI from several threads at the same time, all ranks pass a collective
 // call on unless each of them makes it by its taking thread (taking_thread.hpp). They tell each
 // other so in a group that only this file has: threads may make calls on several files at once.
@@ -24,6 +28,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +38,7 @@
 #include "array/byte_grid.hpp"
 #include "array/byte_pattern.hpp"
 #include "array/layout.hpp"
+#include "array/region.hpp"
 #include "array/section.hpp"
 #include "common/direction.hpp"
 #include "common/status.hpp"
@@ -63,10 +69,12 @@ struct TakenFile {
   // has, unless a rank has a reason of its `own` to pass it on. A file has calls of this kind
   // alone, from one thread at a time, and no set_view().
   Moved move_in_view(const SetView& view, const Transfer& transfer, Reason own);
-  // Collective. Moves a section of an array in chunks, which a file of this kind alone has, too.
-  // `chunks` is null if the rank has a reason of its own.
-  Moved move_in_chunks(const StoredChunks* chunks, const ChunkedSection& given,
+  // Collective if the call is. Moves elements of an array in chunks, which a file of this kind
+  // alone has, too. `chunks` is null if the rank has a reason of its own.
+  Moved move_in_chunks(const StoredChunks* chunks, const ChunkedBlocks& given,
                        const Transfer& transfer, Reason own);
+  // Collective, as take_over.hpp says.
+  [[nodiscard]] Reason agree(Reason own, std::span<const std::int64_t> arrays) const;
   // Makes what this rank wrote durable. Returns MPI_SUCCESS or an error class.
   [[nodiscard]] int sync() const;
   [[nodiscard]] bool end_split(MPI_Status* status);
@@ -89,6 +97,8 @@ struct TakenFile {
     std::byte* memory = nullptr;         // of the first byte; the others follow
     std::vector<std::byte> packed = {};  // if the program's memory has holes
     MPI_Offset elements = 0;             // of the view
+    // The offset in the file if the bytes are known to follow each other there.
+    std::optional<std::int64_t> block = {};
   };
 
   [[nodiscard]] Reason view_of(Offset displacement, MPI_Datatype element, MPI_Datatype shown,
@@ -128,10 +138,20 @@ struct TakenFile {
   Moved move_part(bool writing, const Part& part);
   // Moves the part of this rank, whatever the others do.
   Moved move_whole(bool writing, const Part& part) const;
-  [[nodiscard]] Reason find_in_chunks(const StoredChunks& chunks,
-                                      const std::optional<array::Section>& section,
-                                      const Transfer& transfer, const ChunkedSection& given,
+  // What this rank has to move of an array in chunks.
+  struct PartInChunks {
+    array::Region region;
+    std::optional<array::Layout> memory;
+  };
+  [[nodiscard]] Reason find_in_chunks(const StoredChunks& chunks, const ChunkedBlocks& given,
+                                      const Transfer& transfer, PartInChunks& found,
                                       Part& part) const;
+  // Moves the part of this rank, whatever the others do.
+  Moved move_region(const StoredChunks& chunks, const PartInChunks& found, const Transfer& transfer,
+                    std::byte* memory) const;
+  // Moves the sections of all ranks together.
+  Moved move_sections(const StoredChunks& chunks, const PartInChunks& found,
+                      const Transfer& transfer, std::byte* memory);
   // Does what is left of a collective call whose bytes were moved, or reports its error.
   void end(const Transfer& transfer, const Part& part, const Moved& moved);
   void finish(const Transfer& transfer, const Part& part);
