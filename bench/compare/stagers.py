@@ -1,4 +1,4 @@
-"""A stager of a comparison's own that listens for ranks of other nodes, and what it takes."""
+"""Stagers of a comparison's own: of this node, or one for other nodes and what it takes."""
 
 from __future__ import annotations
 
@@ -72,3 +72,18 @@ def running(
             yield Stager(program, socket, place, process.pid)
         finally:
             process.terminate()
+
+
+@contextmanager
+def on_this_node(folder: Path) -> Iterator[dict[str, str]]:
+    """Start a stager for ranks of this node, which find it by the variables that this yields.
+
+    The block ends when everything that was handed over is stored.
+    """
+    socket = folder / "s" / "stager"
+    stager = [str(STAGER), "--stager-socket", str(socket)]
+    run([*stager, "--detach"])
+    try:
+        yield {"WEIR_STAGER_SOCKET": str(socket), "WEIR_STAGER": str(STAGER)}
+    finally:
+        run([*stager, "--stop"])

@@ -4,8 +4,8 @@ usage: staging.py [--directory D] [--ranks N] [--mebibytes N] [--pairs N] [--for
 
 Every rank holds a block of a 3-D array of float64. In each pair one step is written by the ranks
 and one is handed to a stager, in alternating order. In runs, computing that takes about as long as
-storing a step follows each step. A stager of this script's own is used. Both files are verified at
-the end.
+storing a step follows each step: always the same operations, so that processor time that a stager
+takes makes it longer. A stager of this script's own is used. Both files are verified at the end.
 
 observed    bytes of a step over the time for which the program was blocked in begin, write and end
 storage     bytes of a step over the time from its beginning until it is durable
@@ -21,24 +21,26 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from interleaved import Compared
 from programs import DEADLINE_SECONDS, LAUNCHER, MEBIBYTE, options, run
-from stagers import STAGER
+from stagers import on_this_node
 
 SUFFIXES = {"hdf5": "h5", "cdf5": "nc", "zarr": "zarr", "raw": "raw"}
 Seconds = dict[str, list[float]]
+SAMPLE = 100_000
+"""Operations by which the speed of computing is found."""
 
 
-def compute(seconds: float) -> None:
-    """Keep the processor busy."""
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        pass
+def compute(operations: int) -> None:
+    """Keep the processor busy, in its own registers and caches."""
+    value = 1
+    for number in range(operations):
+        value = (value * 31 + number) & 0xFFFF
 
 
 def work(given: argparse.Namespace) -> None:
@@ -75,7 +77,7 @@ def work(given: argparse.Namespace) -> None:
             self.mine = np.zeros(self.blocks.shape)
             self.steps = 0
 
-        def step(self, seconds: float) -> None:
+        def step(self, operations: int) -> None:
             self.mine[...] = 1000.0 * self.steps + world.rank
             self.steps += 1
             world.Barrier()
@@ -88,11 +90,11 @@ def work(given: argparse.Namespace) -> None:
             for name, duration in (("blocked", left - began), ("hand-over", left - entered)):
                 slowest = world.allreduce(duration, MPI.MAX)
                 found.setdefault(f"{self.name} {name}", []).append(slowest)
-            compute(seconds)
+            compute(operations)
 
-        def run(self, seconds: float) -> None:
+        def run(self, operations: int) -> None:
             for _ in range(given.steps):
-                self.step(seconds)
+                self.step(operations)
 
         def stored(self) -> None:
             self.step(0)
@@ -106,6 +108,8 @@ def work(given: argparse.Namespace) -> None:
     for name in list(found):
         found[name].clear()
     storing = max(timed("warm-up", way.stored) for way in ways)
+    speed = SAMPLE / min(timed("warm-up", partial(compute, SAMPLE)) for _ in range(3))
+    operations = int(storing * speed)
     for name in list(found):
         found[name].clear()
     for pair in range(given.pairs):
@@ -116,8 +120,8 @@ def work(given: argparse.Namespace) -> None:
         found[name].clear()
     for pair in range(given.pairs):
         for way in ways if pair % 2 == 0 else reversed(ways):
-            timed("computing", partial(compute, storing * given.steps))
-            timed(f"{way.name} run", partial(way.run, storing))
+            timed("computing", partial(compute, operations * given.steps))
+            timed(f"{way.name} run", partial(way.run, operations))
             way.file.wait_for_step(DEADLINE_SECONDS)
     for way in ways:
         way.file.close()
@@ -145,12 +149,29 @@ def verify(path: Path, steps: int, ranks: int) -> None:
                 sys.exit(f"{path}: step {step} is wrong")
 
 
-def tell(answer: dict[str, object], given: argparse.Namespace) -> None:
-    seconds: Seconds = answer["seconds"]  # type: ignore[assignment]
-    size = float(answer["bytes"])  # type: ignore[arg-type]
+def measure(
+    directory: Path, ranks: int, mebibytes: int, pairs: int, steps: int, form: str
+) -> dict[str, Any]:
+    """Return what the ranks have found: the bytes of a step, and seconds by name."""
+    with (
+        tempfile.TemporaryDirectory(dir=directory, prefix="staging-") as folder,
+        on_this_node(Path(folder)) as variables,
+    ):
+        command = [
+            *(*LAUNCHER, "-n", str(ranks), sys.executable, "-m", "mpi4py", __file__, "--work"),
+            *("--directory", folder, "--mebibytes", str(mebibytes), "--pairs", str(pairs)),
+            *("--steps", str(steps), "--format", form),
+        ]
+        answer: dict[str, Any] = json.loads(run(command, variables))
+    return answer
+
+
+def tell(answer: Mapping[str, Any], given: argparse.Namespace) -> None:
+    seconds: Seconds = answer["seconds"]
+    size = float(answer["bytes"])
     print(
         f"{size / MEBIBYTE:.0f} MiB a step, {given.format}, {given.ranks} ranks, computing "
-        f"{float(answer['computing']):.3g} s a step"  # type: ignore[arg-type]
+        f"{float(answer['computing']):.3g} s a step"
     )
     print(f"{'':<10} {'staged':>10} {'by ranks':>10} {'':<6} {'ratio':>7}  [smallest, largest]")
     for figure, name in (("blocked", "observed"), ("storage", "storage")):
@@ -180,20 +201,12 @@ def main() -> None:
     if given.work:
         work(given)
         return
-    with tempfile.TemporaryDirectory(dir=given.directory, prefix="staging-") as folder:
-        socket = Path(folder) / "s" / "stager"
-        variables = {"WEIR_STAGER_SOCKET": str(socket), "WEIR_STAGER": str(STAGER)}
-        command = [*LAUNCHER, "-n", str(given.ranks), sys.executable, "-m", "mpi4py",
-                   __file__, "--work", "--directory", folder]  # fmt: skip
-        for name in ("mebibytes", "pairs", "steps", "format"):
-            command += [f"--{name}", str(getattr(given, name))]
-        stager = [str(STAGER), "--stager-socket", str(socket)]
-        run([*stager, "--detach"])
-        try:
-            told = run(command, variables)
-        finally:
-            run([*stager, "--stop"])
-    tell(json.loads(told), given)
+    tell(
+        measure(
+            given.directory, given.ranks, given.mebibytes, given.pairs, given.steps, given.format
+        ),
+        given,
+    )
 
 
 if __name__ == "__main__":

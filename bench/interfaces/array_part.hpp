@@ -85,6 +85,8 @@ struct ArrayBox {
   // How the ranks divide the array. Where extents and division of two arrays are equal, each rank
   // has the same box of both.
   int division = 0;
+  // The names of the members of a record, for formats that have them (array/record_members.hpp).
+  std::string members = {};
 
   [[nodiscard]] std::int64_t bytes() const { return box.elements() * type.bytes(); }
   [[nodiscard]] std::int64_t array_bytes() const {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "array/record_members.hpp"
 #include "interfaces/interface.hpp"
 #include "interfaces/mpi_io.hpp"
 
@@ -59,6 +60,20 @@ hid_t element_type(const array::ElementType& type) {
     default:
       return H5Tcreate(H5T_OPAQUE, static_cast<std::size_t>(type.bytes()));
   }
+}
+
+// Returns a compound for records whose members have names. The caller closes the type.
+hid_t element_type(const ArrayBox& array) {
+  if (array.members.empty()) return element_type(array.type);
+  const auto members = array::parse_record_members(array.members, array.type);
+  if (!members) return H5I_INVALID_HID;
+  const hid_t type = H5Tcreate(H5T_COMPOUND, static_cast<std::size_t>(array.type.bytes()));
+  for (const array::RecordMember& one : members.value()) {
+    const hid_t member = element_type(one.type);
+    H5Tinsert(type, one.name.c_str(), static_cast<std::size_t>(one.offset), member);
+    H5Tclose(member);
+  }
+  return type;
 }
 
 herr_t select(hid_t space, H5S_seloper_t how, const array::UniformRegion& region) {
@@ -232,7 +247,7 @@ class Hdf5ArraysFile final : public File {
     file_ = file.value();
     transfer_list_ = transfer_list_of(settings);
     for (const ArrayBox& one : arrays_) {
-      types_.push_back(element_type(one.type));
+      types_.push_back(element_type(one));
       datasets_.push_back(creates(request) ? create_dataset(one, settings.fill)
                                            : H5Dopen2(file_, one.name.c_str(), H5P_DEFAULT));
       if (datasets_.back() < 0) return failure(creates(request) ? "H5Dcreate" : "H5Dopen", path_);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "array/record_members.hpp"
 #include "interfaces/interface.hpp"
 
 namespace weir::bench {
@@ -248,8 +249,12 @@ class WeirArraysFile final : public File {
     for (const std::string& name : one.dimension_names) names.push_back(name.c_str());
     weir_define_options options = {};
     options.dimension_names = names.data();
-    return weir_file_define(file_, one.name.c_str(), one.extents.size(), one.extents.begin(),
-                            one.type.name().c_str(), &options, &arrays_[number]);
+    const int code =
+        weir_file_define(file_, one.name.c_str(), one.extents.size(), one.extents.begin(),
+                         one.type.name().c_str(), &options, &arrays_[number]);
+    if (code < 0 || one.members.empty()) return code;
+    return weir_file_attribute_text(file_, one.name.c_str(), array::record_members_attribute,
+                                    one.members.c_str());
   }
 
   Status open_existing() {

@@ -31,6 +31,17 @@ TREE = {
     "which child": ((BLOCKS,), "int32"),
     "processor number": ((BLOCKS,), "int32"),
 }
+TABLES = {
+    "integer scalars": (6, "<i4"),
+    "real scalars": (2, "<f8"),
+    "logical scalars": (1, "<i4"),
+    "string scalars": (1, "S80"),
+    "integer runtime parameters": (4, "<i4"),
+    "real runtime parameters": (7, "<f8"),
+    "logical runtime parameters": (1, "<i4"),
+    "string runtime parameters": (7, "S80"),
+}
+"""Rows, and the type of their values."""
 PLACES = {"coordinates": (BLOCKS, 3), "block size": (BLOCKS, 3), "bounding box": (BLOCKS, 3, 2)}
 VARIABLES = ("dens", "eint", "ener", "gamc", "game", "pres", "temp", "velx", "vely", "velz")
 PLOTTED = ("dens", "pres", "temp")
@@ -59,16 +70,35 @@ def test_h5py_finds_the_arrays_of_flash(api: str, tmp_path: Path) -> None:
         reals = "float32" if plot else "float64"
         arrays = {**TREE, **{one: (shape, reals) for one, shape in PLACES.items()}}
         arrays["unknown names"] = ((len(variables), 1), "|S4")
+        for table, (rows, kind) in TABLES.items():
+            arrays[table] = ((rows,), f"[('name', 'S80'), ('value', '{kind}')]")
         arrays |= dict.fromkeys(variables, ((BLOCKS, 2, 3, 4), reals))
         with h5py.File(files / name) as file:
             found = {one: (file[one].shape, str(file[one].dtype)) for one in file}
             # Dimensions with names are datasets too.
+            (about,) = file["sim info"][...]
+            assert about["file format version"] == 9
+            del found["sim info"]
             assert {one: found[one] for one in found if not one.startswith("dim_")} == arrays
+            assert_tables_are_right(file)
             assert [one.decode() for one in file["unknown names"][:, 0]] == list(variables)
             assert_tree_is_right(file)
             for one in variables:
                 wanted = expected(run, number, VARIABLES.index(one), reals)
                 assert same_bits(file[one][...], wanted), (name, one)
+
+
+def assert_tables_are_right(file: h5py.File) -> None:
+    """The domain is a row of two cubes."""
+    integers, reals, texts = (
+        {row["name"].decode(): row["value"] for kind in ("scalars", "runtime parameters")
+         for row in file[f"{values} {kind}"][...]}
+        for values in ("integer", "real", "string")
+    )  # fmt: skip
+    wanted = {"nxb": 4, "nyb": 3, "nzb": 2, "globalnumblocks": BLOCKS, "nblockx": 2, "nblocky": 1}
+    assert {name: integers[name.ljust(80)] for name in wanted} == wanted
+    assert [reals[f"{axis}max".ljust(80)] for axis in "xyz"] == [2, 1, 1]
+    assert texts["geometry".ljust(80)] == b"cartesian".ljust(80)
 
 
 def assert_tree_is_right(file: h5py.File) -> None:

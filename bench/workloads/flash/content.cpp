@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <iterator>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "measurement/phase_record.hpp"
+#include "workloads/flash/tables.hpp"
 
 namespace weir::bench::flash {
 namespace {
@@ -88,6 +90,20 @@ FileArray names_array(std::int64_t variables, const Owner& owner) {
           .meaning = static_cast<int>(Values::names)};
 }
 
+// Rank 0 writes the tables. One without a name of its own for its rows has one row.
+FileArray table_array(const Table& table, const Owner& owner) {
+  const std::int64_t own_rows = owner.rank == 0 ? table.rows : 0;
+  std::string rows = table.rows == 1 ? "dim_1" : "dim_" + table.name;
+  std::ranges::replace(rows, ' ', '_');
+  return {.box = {.name = table.name,
+                  .type = array::ElementType::record(table.row_bytes).value(),
+                  .extents = {table.rows},
+                  .dimension_names = {std::move(rows)},
+                  .box = {.lower = {0}, .extent = {own_rows}},
+                  .members = table.members},
+          .meaning = static_cast<int>(Values::table)};
+}
+
 template <typename Number>
 void append(std::vector<std::byte>* bytes, const Number& number) {
   const auto* begin = reinterpret_cast<const std::byte*>(&number);
@@ -126,6 +142,7 @@ void append_values(std::vector<std::byte>* bytes, Values values, Stream stream, 
     case Values::which_child:
       return append(bytes, record.which_child);
     case Values::names:
+    case Values::table:
       return;
   }
 }
@@ -159,7 +176,12 @@ std::vector<FileArray> arrays_of(Stream stream, const Options& options, const Ow
     all.push_back(tree_array(entry, stream, owner));
   }
   const std::vector<std::int64_t> variables = variables_of(stream, options);
-  if (!owner.netcdf) all.push_back(names_array(std::ssize(variables), owner));
+  if (!owner.netcdf) {
+    all.push_back(names_array(std::ssize(variables), owner));
+    for (const Table& one : tables_of(options, owner.blocks)) {
+      all.push_back(table_array(one, owner));
+    }
+  }
   for (const std::int64_t variable : variables) {
     FileArray made = of_blocks(variable_name(variable), precision_of(stream), owner);
     made.variable = variable - 1;
@@ -181,6 +203,11 @@ std::vector<std::byte> tree_elements(const FileArray& array, const Options& opti
       std::array<char, name_bytes> text{};
       std::memcpy(text.data(), variable_name(variable).data(), name_bytes);
       append(&bytes, text);
+    }
+  }
+  if (values == Values::table && owner.rank == 0) {
+    for (Table& one : tables_of(options, owner.blocks)) {
+      if (one.name == array.box.name) return std::move(one.bytes);
     }
   }
   for (const BlockRecord& record : records) {

@@ -35,7 +35,8 @@ enum class Values {
   size,
   bounds,
   processor,
-  which_child
+  which_child,
+  table
 };
 
 using output::FileArray;

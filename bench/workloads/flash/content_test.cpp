@@ -5,6 +5,9 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "array/record_members.hpp"
+#include "workloads/flash/tables.hpp"
+
 namespace weir::bench::flash {
 namespace {
 
@@ -29,7 +32,7 @@ const FileArray& named(const std::vector<FileArray>& arrays, const std::string& 
 
 TEST(Content, ACheckpointHasAllVariablesInDouble) {
   const auto arrays = arrays_of(Stream::checkpoint, sedov(), second);
-  EXPECT_EQ(arrays.size(), 9U + 12U);
+  EXPECT_EQ(arrays.size(), 9U + 12U + 9U);
   const ArrayBox& pressure = named(arrays, "pres").box;
   EXPECT_EQ(pressure.extents, (array::Indices{38, 6, 5, 4}));
   EXPECT_EQ(pressure.type.name(), "float64");
@@ -42,7 +45,7 @@ TEST(Content, ACheckpointHasAllVariablesInDouble) {
 
 TEST(Content, APlotFileHasItsVariablesInSingle) {
   const auto arrays = arrays_of(Stream::plot, sedov(), second);
-  EXPECT_EQ(arrays.size(), 9U + 3U);
+  EXPECT_EQ(arrays.size(), 9U + 3U + 9U);
   EXPECT_EQ(named(arrays, "dens").box.type.name(), "float32");
   EXPECT_EQ(named(arrays, "coordinates").box.type.name(), "float32");
   EXPECT_EQ(named(arrays, "unknown names").box.extents, (array::Indices{3, 1}));
@@ -73,6 +76,29 @@ TEST(Content, ElementsOfTheTreeFillTheRows) {
       tree_elements(named(arrays, "unknown names"), sedov(), Stream::plot, first, {});
   ASSERT_EQ(names.size(), 12U);
   EXPECT_EQ(std::memcmp(names.data(), "denspress012", 12), 0);
+}
+
+TEST(Tables, AreRowsOfNamedMembers) {
+  const std::vector<Table> tables = tables_of(sedov(), 38);
+  for (const Table& one : tables) {
+    EXPECT_EQ(std::ssize(one.bytes), one.rows * one.row_bytes) << one.name;
+    const auto record = array::ElementType::record(one.row_bytes);
+    EXPECT_TRUE(array::parse_record_members(one.members, record.value()).ok()) << one.members;
+  }
+  const Table& integers = tables.at(1);
+  ASSERT_EQ(integers.name, "integer scalars");
+  const std::string row(reinterpret_cast<const char*>(integers.bytes.data()), 84);
+  EXPECT_EQ(row.substr(0, 80), "nxb" + std::string(77, ' '));
+  std::int32_t cells = 0;
+  std::memcpy(&cells, row.data() + 80, sizeof cells);
+  EXPECT_EQ(cells, 4);
+}
+
+TEST(Tables, TheDomainIsTheRowOfRoots) {
+  const std::vector<BlockRecord> records = Tree(38).records(0, 38);
+  double end = 0;
+  for (const BlockRecord& one : records) end = std::max(end, one.bounds[1]);
+  EXPECT_EQ(Tree::roots_of(38), end);
 }
 
 }  // namespace

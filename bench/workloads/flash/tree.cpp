@@ -26,8 +26,11 @@ std::int64_t refinements_for(std::int64_t blocks) { return (blocks - 1) / childr
 
 }  // namespace
 
-Tree::Tree(std::int64_t blocks)
-    : roots_(static_cast<std::int32_t>(blocks - refinements_for(blocks) * children_of_block)) {
+std::int32_t Tree::roots_of(std::int64_t blocks) {
+  return static_cast<std::int32_t>(blocks - refinements_for(blocks) * children_of_block);
+}
+
+Tree::Tree(std::int64_t blocks) : roots_(roots_of(blocks)) {
   nodes_.reserve(static_cast<std::size_t>(blocks));
   places_.reserve(static_cast<std::size_t>(blocks));
   for (std::int32_t x = 0; x < roots_; ++x) add(1, {x, 0, 0}, -1);

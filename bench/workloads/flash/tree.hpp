@@ -41,6 +41,8 @@ class Tree {
   // Returns the records of `count` blocks from number `first` on, counted from 0.
   [[nodiscard]] std::vector<BlockRecord> records(std::int64_t first, std::int64_t count) const;
 
+  // Returns the number of root blocks, which lie in a row along x and have edges of length 1.
+  [[nodiscard]] static std::int32_t roots_of(std::int64_t blocks);
   // Returns the memory that making a tree takes at most.
   [[nodiscard]] static std::int64_t memory_bytes(std::int64_t blocks);
 

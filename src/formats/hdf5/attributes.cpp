@@ -313,6 +313,16 @@ Status set_hdf5_attributes_in_place(hid_t dataset, const GroupDescription& owner
   return write_hdf5_attributes(dataset, fresh, path);
 }
 
+std::optional<std::string> read_hdf5_text_attribute(hid_t object, const char* name) {
+  if (H5Aexists(object, name) <= 0) return std::nullopt;
+  const Hdf5Handle attribute(H5Aopen(object, name, H5P_DEFAULT));
+  if (!attribute.ok()) return std::nullopt;
+  const Value read = read_value(attribute.id(), {});
+  const auto* const value = std::get_if<Attribute::Value>(&read);
+  const auto* const text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  return text == nullptr ? std::nullopt : std::optional(*text);
+}
+
 AttributesFound read_hdf5_attributes(hid_t object, const std::string& owner,
                                      const Hdf5AttributeLimits& limits) {
   Reading reading{owner, limits, {}};

@@ -1,6 +1,7 @@
 // Reads and writes attributes of a dataset or group.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ inline constexpr unsigned most_hdf5_attributes_in_header = 64;
 // existing one.
 Status set_hdf5_attributes_in_place(hid_t dataset, const GroupDescription& owner,
                                     const std::string& path);
+
+// Returns the attribute of this name; nothing if there is none, or if it is no single text.
+[[nodiscard]] std::optional<std::string> read_hdf5_text_attribute(hid_t object, const char* name);
 
 // Limits for reading an object, because a malicious file may have any number of attributes.
 struct Hdf5AttributeLimits {

@@ -1,3 +1,7 @@
+#include <fmt/format.h>
+
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "formats/hdf5/attributes.hpp"
@@ -42,13 +46,32 @@ Hdf5Handle creation_of(const ArrayDescription& array, hid_t type) {
   return fine ? std::move(creation) : Hdf5Handle();
 }
 
+// Returns the type of the elements. Records whose members the program names become a compound.
+Result<Hdf5Handle> type_of(const ArrayDescription& array) {
+  const Attribute* const named = find_attribute(array.attributes, array::record_members_attribute);
+  if (array.type.kind() != array::ElementKind::record || named == nullptr) {
+    return hdf5_type(array.type, ByteOrder::little);
+  }
+  const auto* const text = std::get_if<std::string>(&named->value);
+  if (text == nullptr) {
+    return invalid_argument(fmt::format("array \"{}\": {} is not a text", array.name, named->name));
+  }
+  const auto members = array::parse_record_members(*text, array.type);
+  if (!members) {
+    return invalid_argument(fmt::format("array \"{}\": {}", array.name, members.error().message));
+  }
+  return hdf5_compound(members.value(), array.type.bytes());
+}
+
 }  // namespace
 
 Status make_hdf5_dataset(hid_t file, const ArrayDescription& array, const std::string& path) {
   const auto failed = [&](std::string_view what) {
     return hdf5_failure(std::string(what) + " \"" + array.name + '"', path, ErrorCode::io);
   };
-  const Hdf5Handle type = hdf5_type(array.type, ByteOrder::little);
+  const Result<Hdf5Handle> found = type_of(array);
+  if (!found) return found.error();
+  const Hdf5Handle& type = found.value();
   const auto sizes = sizes_of(array.shape.extents(), array.order);
   auto most = sizes;
   if (array.grows) most.front() = H5S_UNLIMITED;

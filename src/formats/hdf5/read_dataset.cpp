@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/checked.hpp"
+#include "formats/hdf5/attributes.hpp"
 #include "formats/hdf5/chunk_index.hpp"
 #include "formats/hdf5/datasets.hpp"
 #include "formats/hdf5/dimension_scales.hpp"
@@ -305,6 +306,19 @@ std::string read_text_fill(hid_t creation, hid_t stored) {
   return fill;
 }
 
+// Returns the type of records whose members an attribute of the dataset names as its compound does;
+// nothing for other compounds.
+std::optional<StoredType> read_record_type(hid_t dataset, hid_t type) {
+  const auto text = read_hdf5_text_attribute(dataset, array::record_members_attribute);
+  const auto record = array::ElementType::record(static_cast<std::int64_t>(H5Tget_size(type)));
+  if (!text || !record) return std::nullopt;
+  const auto members = array::parse_record_members(*text, record.value());
+  if (!members) return std::nullopt;
+  const Hdf5Handle named = hdf5_compound(members.value(), record.value().bytes());
+  if (!named.ok() || H5Tequal(type, named.id()) <= 0) return std::nullopt;
+  return StoredType{record.value()};
+}
+
 std::string why_no_type(hid_t type) {
   return H5Tget_class(type) == H5T_VLEN
              ? "its elements are lists of variable length"
@@ -367,10 +381,13 @@ std::variant<StoredArray, StoredTexts, RefusedArray> read_hdf5_dataset(const Hdf
   if (has_references && !file.wide) {
     return refused("its texts are of variable length, in a file whose offsets are not of 8 bytes");
   }
-  const auto stored =
+  auto stored =
       has_references
           ? std::optional(StoredType{array::ElementType::record(heap_reference_bytes).value()})
           : file.types.find(type.id());
+  if (!stored && H5Tget_class(type.id()) == H5T_COMPOUND) {
+    stored = read_record_type(dataset, type.id());
+  }
   if (!stored) return refused(why_no_type(type.id()));
   auto read = read_stored(file, dataset, creation.id(), *stored, name);
   if (auto* reason = std::get_if<std::string>(&read)) return refused(*reason);

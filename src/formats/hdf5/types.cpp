@@ -98,6 +98,18 @@ Hdf5Handle hdf5_type(const array::ElementType& type, ByteOrder byte_order) {
   return made;
 }
 
+Hdf5Handle hdf5_compound(const std::vector<array::RecordMember>& members, std::int64_t bytes) {
+  Hdf5Handle made(H5Tcreate(H5T_COMPOUND, static_cast<std::size_t>(bytes)));
+  for (const array::RecordMember& one : members) {
+    const Hdf5Handle type = hdf5_type(one.type, ByteOrder::little);
+    if (H5Tinsert(made.id(), one.name.c_str(), static_cast<std::size_t>(one.offset), type.id()) <
+        0) {
+      return {};
+    }
+  }
+  return made;
+}
+
 Hdf5Types::Hdf5Types() {
   constexpr std::array kinds = {
       ElementKind::int8,       ElementKind::int16,   ElementKind::int32,   ElementKind::int64,

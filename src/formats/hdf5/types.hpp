@@ -1,11 +1,13 @@
 // Element types in HDF5, by h5py's conventions: complex numbers are a compound of "r" and "i",
-// truth values are an enumeration of FALSE and TRUE, records are opaque.
+// truth values are an enumeration of FALSE and TRUE, records are opaque, or a compound where their
+// members have names.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "array/element_type.hpp"
+#include "array/record_members.hpp"
 #include "formats/hdf5/library.hpp"
 #include "stored/extent_map.hpp"
 
@@ -18,6 +20,9 @@ struct StoredType {
 
 // Returns the type in a file; the handle is invalid if the library refuses the type.
 [[nodiscard]] Hdf5Handle hdf5_type(const array::ElementType& type, ByteOrder byte_order);
+// Returns the type of records with these members, in so many bytes.
+[[nodiscard]] Hdf5Handle hdf5_compound(const std::vector<array::RecordMember>& members,
+                                       std::int64_t bytes);
 
 // Converts the types of a file to Weir's.
 class Hdf5Types {
