@@ -165,6 +165,7 @@ const CollectiveSettings& Collective::settings() const { return state_->settings
 const CollectiveFigures* Collective::figures() const {
   return state_->requests == 0 ? nullptr : &state_->figures;
 }
+std::int64_t Collective::blocked_ns() const { return waited_for_stager_ns(*state_); }
 CallQueue& Collective::calls() { return *calls_; }
 
 Result<std::unique_ptr<StepFile>> Collective::create_file(

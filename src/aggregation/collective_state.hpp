@@ -54,6 +54,9 @@ struct CollectiveState {
   KnownDisjoint disjoint;      // explicit distributions whose boxes on this rank overlap no others
 };
 
+// Returns how long this rank has waited for its stager so far; 0: it has none.
+[[nodiscard]] std::int64_t waited_for_stager_ns(const CollectiveState& state);
+
 // Returns the error of a broken Collective.
 [[nodiscard]] Error broken_collective();
 
