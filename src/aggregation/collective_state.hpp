@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct CollectiveState {
   std::unique_ptr<SessionStaging> staging;  // null: files are written by the ranks
   // What `staging` was until a stager was lost and the ranks went on without any.
   std::unique_ptr<SessionStaging> lost_staging;
+  std::set<std::string> told_not_staged;  // paths of files of which rank 0 has told people
   RegionTables region_tables;
   KnownRegions known_regions;
   StoreChoices stores;
