@@ -181,6 +181,8 @@ std::string Executor::staging_of(const Variant& variant) const {
       return "none";
     case Staging::node:
       return "node";
+    case Staging::ranks:
+      return "ranks";
     case Staging::service:
       return "service:" + options_.service;
   }
