@@ -7,6 +7,7 @@ import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -153,12 +154,16 @@ def reason_without_ucx() -> str:
     return refused.stderr if "cannot come over UCX" in refused.stderr else ""
 
 
-def start(*words: str) -> Stager:
-    """Starts a stager, and returns when programs can connect to it."""
+def start(*words: str, variables: Mapping[str, str] | None = None) -> Stager:
+    """Starts a stager, and returns when programs can connect to it.
+
+    `variables`: of its environment, beside those of the test.
+    """
     # The path of a socket is short, and pytest's folders are not.
     socket = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
     with socket.with_name("log").open("w") as log:
-        process = subprocess.Popen([STAGER, "--stager-socket", socket, *words], stderr=log)
+        process = subprocess.Popen([STAGER, "--stager-socket", socket, *words], stderr=log,
+                                   env=os.environ | dict(variables or {}))  # fmt: skip
     one = Stager(socket, process)
     deadline = time.monotonic() + 30
     # The socket has its name a moment before programs can connect to it.

@@ -214,6 +214,8 @@ class Session {
   [[nodiscard]] virtual std::vector<FileName> names(const FileRequest& request) const;
   // Removes these names.
   [[nodiscard]] Status remove(const FileRequest& request) const;
+  // Returns how long this rank has waited for its stagers so far, apart from copying to them.
+  [[nodiscard]] virtual std::int64_t blocked_ns() const { return 0; }
   // Ends what is kept between files, after the last one was closed. Collective over the session's
   // ranks.
   virtual Status close();

@@ -8,11 +8,20 @@
 
 namespace weir::bench {
 
-// none: the ranks write themselves. node: a process of each node takes the bytes over. service:
-// processes that are reached over TCP do.
-enum class Staging { none, node, service };
+// none: the ranks write themselves. node: a process of each node takes the bytes over. ranks: one
+// in the place of the node's last rank does (stager_ranks.hpp). service: processes that are reached
+// over TCP do.
+enum class Staging { none, node, ranks, service };
 
+// Returns the placements of stagers that store what they get.
 [[nodiscard]] inline std::vector<Word<Staging>> staging_words() {
+  return {{"none", Staging::none},
+          {"node", Staging::node},
+          {"ranks", Staging::ranks},
+          {"service", Staging::service}};
+}
+// Returns those of stagers that a workload can start itself, to drop what they get.
+[[nodiscard]] inline std::vector<Word<Staging>> own_staging_words() {
   return {{"none", Staging::none}, {"node", Staging::node}, {"service", Staging::service}};
 }
 

@@ -322,6 +322,12 @@ class WeirSession final : public Session {
     return std::unique_ptr<File>(std::move(file));
   }
 
+  // There are figures only after the first transfer.
+  [[nodiscard]] std::int64_t blocked_ns() const override {
+    weir_figures figures = {};
+    return weir_session_figures(session_, &figures) < 0 ? 0 : figures.blocked_so_far_ns;
+  }
+
   // An array file has a description beside it.
   [[nodiscard]] std::vector<FileName> names(const FileRequest& request) const override {
     int rank = 0;

@@ -9,10 +9,10 @@
 
 namespace weir::bench {
 
-Job Job::create(double deadline_seconds) {
+Job Job::create(double deadline_seconds, MPI_Comm ranks) {
   Job job;
   job.deadline_seconds = deadline_seconds;
-  MPI_Comm_dup(MPI_COMM_WORLD, &job.world);
+  MPI_Comm_dup(ranks, &job.world);
   MPI_Comm_rank(job.world, &job.rank);
   MPI_Comm_size(job.world, &job.size);
   MPI_Comm_split_type(job.world, MPI_COMM_TYPE_SHARED, job.rank, MPI_INFO_NULL, &job.node);

@@ -15,8 +15,8 @@ namespace weir::bench {
 
 class Job {
  public:
-  // Collective over MPI_COMM_WORLD; call after MPI_Init. `deadline_seconds` bounds every wait.
-  static Job create(double deadline_seconds);
+  // Collective over `ranks`; call after MPI_Init. `deadline_seconds` bounds every wait.
+  static Job create(double deadline_seconds, MPI_Comm ranks = MPI_COMM_WORLD);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
   Job(Job&& other) noexcept;
@@ -27,7 +27,7 @@ class Job {
   // the code.
   void abandon();
 
-  MPI_Comm world = MPI_COMM_NULL;    // a duplicate of MPI_COMM_WORLD
+  MPI_Comm world = MPI_COMM_NULL;    // a duplicate of the communicator of all ranks
   MPI_Comm node = MPI_COMM_NULL;     // the ranks of this host
   MPI_Comm leaders = MPI_COMM_NULL;  // rank 0 of every node, in node order; null on other ranks
   int rank = 0;

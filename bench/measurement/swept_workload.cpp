@@ -27,17 +27,22 @@ int print_plan(const SweptWorkload& workload, std::int64_t ranks) {
                         .few_bytes = workload.few_bytes()});
 }
 
-int plan_workload(const Settings& settings, const MakeWorkload& make) {
-  if (const auto ranks = plan_settings_of(settings).ranks) {
-    const auto made = make(settings, *ranks);
-    return made ? print_plan(*made.value(), *ranks) : complain(made.error());
-  }
+int plan_workload(const Settings& settings, const MakeWorkload& make, int left_out) {
+  const auto plan = [&](std::int64_t ranks, bool prints) {
+    if (ranks <= left_out) {
+      return complain(invalid_argument(
+          fmt::format("{} rank of each node gives its place to a stager: start at least {} ranks",
+                      left_out, left_out + 1)));
+    }
+    const auto made = make(settings, ranks - left_out);
+    if (!prints) return made ? 0 : exit_usage;
+    return made ? print_plan(*made.value(), ranks - left_out) : complain(made.error());
+  };
+  if (const auto ranks = plan_settings_of(settings).ranks) return plan(*ranks, true);
   return run_under_mpi([&](int ranks) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const auto made = make(settings, ranks);
-    if (rank != 0) return made ? 0 : exit_usage;
-    return made ? print_plan(*made.value(), ranks) : complain(made.error());
+    return plan(ranks, rank == 0);
   });
 }
 
@@ -165,23 +170,29 @@ ordered_json SweptWorkload::failure_details(const Job& /*job*/) const {
 }
 
 int run_swept_workload(const std::string& name, const std::vector<std::string>& arguments,
-                       const Result<ResolvedSettings>& resolved, const MakeWorkload& make) {
+                       const Result<ResolvedSettings>& resolved, const MakeWorkload& make,
+                       const JobRanks& job_ranks) {
   if (resolved && resolved.value().help) {
     fmt::print("{}", *resolved.value().help);
     return 0;
   }
   if (resolved && plan_settings_of(resolved.value().settings).only) {
-    return plan_workload(resolved.value().settings, make);
+    return plan_workload(resolved.value().settings, make, job_ranks.left_out);
   }
-  return run_under_mpi([&](int ranks) {
+  const auto run_on = [&](MPI_Comm communicator) {
     int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int ranks = 1;
+    MPI_Comm_rank(communicator, &rank);
+    MPI_Comm_size(communicator, &ranks);
     auto made = resolved ? make(resolved.value().settings, ranks) : MadeWorkload(resolved.error());
     if (!made) return rank == 0 ? complain(made.error()) : exit_usage;
-    const Job job = Job::create(made.value()->core().deadline_seconds);
+    const Job job = Job::create(made.value()->core().deadline_seconds, communicator);
     std::vector<std::string> command{"weir-bench", name};
     command.insert(command.end(), arguments.begin(), arguments.end());
     return run_in_job(name, job, std::move(made).value(), command);
+  };
+  return run_under_mpi([&](int /*ranks*/) {
+    return job_ranks.choose != nullptr ? job_ranks.choose(run_on) : run_on(MPI_COMM_WORLD);
   });
 }
 

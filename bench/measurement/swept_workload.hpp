@@ -124,11 +124,20 @@ template <typename Workload, typename Request>
   return std::unique_ptr<SweptWorkload>(std::make_unique<Workload>(std::move(request).value()));
 }
 
+// The ranks of the job on which a workload runs; unless it says otherwise, all of them.
+struct JobRanks {
+  // Calls `run` on each of these ranks, with their communicator, and returns what it returns. It is
+  // called on all ranks of the job.
+  std::function<int(const std::function<int(MPI_Comm)>& run)> choose = nullptr;
+  int left_out = 0;  // of each node
+};
+
 // Does what the command line requests: prints the help or the plan, or performs the run under MPI.
 // A plan with --ranks is made without MPI; one without it is of the job in which it is started.
 // `name` is the workload's name on the command line and in results; `arguments` are those after it.
-// Returns the exit status.
+// Returns the exit status. Where ranks of each node are left out, a plan is for one node.
 int run_swept_workload(const std::string& name, const std::vector<std::string>& arguments,
-                       const Result<ResolvedSettings>& resolved, const MakeWorkload& make);
+                       const Result<ResolvedSettings>& resolved, const MakeWorkload& make,
+                       const JobRanks& job_ranks = {});
 
 }  // namespace weir::bench

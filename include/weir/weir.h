@@ -218,16 +218,22 @@ typedef struct weir_figures {
   int64_t aggregators; /* number on all nodes; with strategy direct, the number of ranks */
   int64_t plan_ns;
   int64_t gather_ns;     /* copying between the rank's memory and buffers */
-  int64_t storage_ns;    /* spent in system calls on files */
+  int64_t storage_ns;    /* spent in system calls on files, or copying into a stager's memory */
   int64_t wait_ns;       /* spent waiting for other ranks */
   int64_t bytes_asked;   /* size of this rank's part of the request */
   int64_t bytes_stored;  /* written to files by this rank */
   int64_t bytes_fetched; /* read from files by this rank */
   int64_t bytes_sent;    /* in messages by this rank */
   int64_t storage_calls;
-  int32_t engine; /* 1 posix, 2 io_uring, 3 direct-io, 4 mpi-io, 5 null */
-  int32_t reserved_flags;
-  uint64_t reserved[3];
+  int32_t engine;      /* 1 posix, 2 io_uring, 3 direct-io, 4 mpi-io, 5 null */
+  int32_t handed_over; /* what was written went to a stager (docs/staging.md): 0 nothing, 1 all, 2
+                          the elements of some arrays; weir_session_explain tells why not */
+  int64_t
+      blocked_ns; /* spent waiting for the stager: until it had room, until the network had taken
+                     the bytes, and until it had confirmed them; no part of the times above */
+  int64_t blocked_so_far_ns; /* the same since the session was opened, in all its calls: also in
+                                those that begin, end and await steps */
+  uint64_t reserved[1];
 } weir_figures;
 
 /* Gets the figures of the session's latest request. Fails before a request has ended. Local. */

@@ -43,6 +43,10 @@ struct ArrayOrigin {
   // Others may write between what the ranks write, so that no write changes the bytes there.
   bool has_other_writers = false;
   std::shared_ptr<storage::OpenFiles> staged = {};  // files behind a stager; null: no stager
+  // Why the session's stagers take neither the array nor its chunks with a codec; "": they do, or
+  // there are none.
+  std::string not_staged = {};
+  std::string not_encoded = {};
   bool at_once = false;  // with `staged`: the array has no steps, whose ends it would wait for
   // Returns a file of decoded chunks that a stager encodes; null: the ranks encode.
   std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> to_encode = {};
@@ -149,6 +153,19 @@ class OpenArray {
     return origin_.staged != nullptr && direction == Direction::write &&
            (!stored_ || encoding_.has_value());
   }
+  // Returns why the ranks write the array although the session has stagers; "": they do not, or it
+  // has none.
+  [[nodiscard]] std::string why_not_staged() const {
+    if (origin_.staged == nullptr || !stored_ || encoding_) return origin_.not_staged;
+    if (has_chunk_table()) {
+      return "the ranks change the table by which the file's chunks with a codec are found; "
+             "without "
+             "codecs, or in the format zarr, the array would be staged";
+    }
+    return !origin_.not_encoded.empty()
+               ? origin_.not_encoded
+               : "its description is too long for a stager that would encode its chunks";
+  }
   // Makes durable what this rank wrote, with any engine. Once bytes of the array are lost, each
   // later call fails, until begin_writing().
   Status sync(const storage::SyncedHere& synced_here = nullptr) {
@@ -220,6 +237,8 @@ class OpenArray {
     encoding_.reset();
     origin_.staged = nullptr;
     origin_.to_encode = nullptr;
+    origin_.not_staged.clear();
+    origin_.not_encoded.clear();
   }
   // Returns the number of bytes that a byte swap reverses together; 1: nothing is swapped.
   [[nodiscard]] std::int64_t swapped_together() const { return swapped_; }

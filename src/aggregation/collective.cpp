@@ -43,6 +43,20 @@ constexpr std::array<std::pair<StagingLost, std::string_view>, 2> staging_lost_c
     {StagingLost::direct, "direct"},
 }};
 
+// Returns what explain() says of a session with stagers.
+std::string staging_text(std::span<const RequestedPart> parts) {
+  std::vector<std::string> reasons;
+  std::string text;
+  for (const RequestedPart& one : parts) {
+    std::string why = one.file->why_not_staged();
+    if (why.empty() || std::ranges::find(reasons, why) != reasons.end()) continue;
+    text += fmt::format("\nstaging: the ranks write \"{}\" themselves, without a stager: {}",
+                        storage::printable(one.file->name()), why);
+    reasons.push_back(std::move(why));
+  }
+  return text.empty() ? "\nstaging: a stager stores what is written" : text;
+}
+
 }  // namespace
 
 std::vector<std::string_view> staging_lost_names() {
@@ -167,6 +181,7 @@ const CollectiveSettings& Collective::settings() const { return state_->settings
 const CollectiveFigures* Collective::figures() const {
   return state_->requests == 0 ? nullptr : &state_->figures;
 }
+std::int64_t Collective::blocked_ns() const { return waited_for_stager_ns(*state_); }
 CallQueue& Collective::calls() { return *calls_; }
 
 Result<std::unique_ptr<StepFile>> Collective::create_file(
@@ -255,7 +270,9 @@ Result<std::string> Collective::explain(std::span<const ArrayPart> parts, Direct
   }
   const auto planned = plan_request(*state_->planner, state_->settings, checked, direction);
   if (!planned) return planned.error();
-  const std::string explained = planned.value()->choice.explain();
+  std::string explained = planned.value()->choice.explain();
+  if (direction == Direction::write && state_->staging != nullptr)
+    explained += staging_text(checked);
   return state_->notice.empty() ? explained : explained + "\n" + state_->notice;
 }
 

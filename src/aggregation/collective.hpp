@@ -118,6 +118,9 @@ struct CollectiveSettings {
   std::shared_ptr<const storage::SliceMover> slice_mover;
 };
 
+// Which of the arrays that a request writes go to a stager.
+enum class HandedOverArrays : std::uint8_t { nothing, all, some };
+
 // The times that a call spent on this rank, and the amounts that it moved.
 struct CollectiveFigures {
   plan::Strategy strategy = plan::Strategy::direct;  // the strategy used
@@ -125,9 +128,11 @@ struct CollectiveFigures {
   std::int64_t aggregators = 0;  // over all nodes; with direct, the number of ranks
   bool plan_reused = false;      // the plan was made for an earlier request
   std::int64_t plan_ns = 0;
-  std::int64_t gather_ns = 0;      // copying between the rank's memory and buffers
-  std::int64_t storage_ns = 0;     // in system calls on files
-  std::int64_t wait_ns = 0;        // for other ranks
+  std::int64_t gather_ns = 0;   // copying between the rank's memory and buffers
+  std::int64_t storage_ns = 0;  // in system calls on files
+  std::int64_t wait_ns = 0;     // for other ranks
+  std::int64_t blocked_ns = 0;  // waiting for a stager; no part of the times before
+  HandedOverArrays handed_over = HandedOverArrays::nothing;
   std::int64_t bytes_asked = 0;    // requested of this rank's memory
   std::int64_t bytes_stored = 0;   // written to files by this rank
   std::int64_t bytes_fetched = 0;  // read from files by this rank
@@ -282,6 +287,8 @@ class Collective {
   Result<std::string> explain(std::span<const ArrayPart> parts, Direction direction);
   // Returns the figures of the last write or read that ended; null if none has moved anything yet.
   [[nodiscard]] const CollectiveFigures* figures() const;
+  // Returns how long this rank has waited for its stager in all calls so far.
+  [[nodiscard]] std::int64_t blocked_ns() const;
 
   // Collective. Makes written data durable (fdatasync by every rank that has the files open).
   Status sync(OpenArray& file);

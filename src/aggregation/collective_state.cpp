@@ -46,6 +46,12 @@ Result<std::string> found_in(const std::string& message) {
 
 }  // namespace
 
+std::int64_t waited_for_stager_ns(const CollectiveState& state) {
+  SessionStaging* const staging =
+      state.staging != nullptr ? state.staging.get() : state.lost_staging.get();
+  return staging == nullptr ? 0 : staging->stager().waited_ns();
+}
+
 Error broken_collective() {
   Error error;
   error.code = ErrorCode::deadline;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct CollectiveState {
   std::unique_ptr<SessionStaging> staging;  // null: files are written by the ranks
   // What `staging` was until a stager was lost and the ranks went on without any.
   std::unique_ptr<SessionStaging> lost_staging;
+  std::set<std::string> told_not_staged;  // paths of files of which rank 0 has told people
   RegionTables region_tables;
   KnownRegions known_regions;
   StoreChoices stores;
@@ -53,6 +55,9 @@ struct CollectiveState {
   storage::WriterLocks locks;  // of files that this rank writes on behalf of all
   KnownDisjoint disjoint;      // explicit distributions whose boxes on this rank overlap no others
 };
+
+// Returns how long this rank has waited for its stager so far; 0: it has none.
+[[nodiscard]] std::int64_t waited_for_stager_ns(const CollectiveState& state);
 
 // Returns the error of a broken Collective.
 [[nodiscard]] Error broken_collective();

@@ -186,6 +186,7 @@ void CollectiveRequest::begin(bool /*all_remember_the_same*/) {
   // on.
   number_ = ++state_.requests;
   moving_since_ns_ = monotonic_ns();
+  waited_before_ns_ = waited_for_stager_ns(state_);
   if (checked_.empty()) {  // on all ranks alike
     end({});
     return;
@@ -225,6 +226,14 @@ bool CollectiveRequest::must_drain() {
 }
 
 void CollectiveRequest::begin_moving() {
+  waited_before_moving_ns_ = waited_for_stager_ns(state_);
+  if (writing()) {
+    const auto staged =
+        std::ranges::count_if(checked_, [](auto& one) { return one.file->is_staged(); });
+    figures_.handed_over = staged == 0                      ? HandedOverArrays::nothing
+                           : staged == std::ssize(checked_) ? HandedOverArrays::all
+                                                            : HandedOverArrays::some;
+  }
   if (writing() && state_.staging != nullptr && state_.staging->has_several()) {
     state_.staging->note_write();
     for (const RequestedPart& one : checked_) {
@@ -321,11 +330,17 @@ bool CollectiveRequest::advance() {
       if (is_revoked()) return true;
       if (!move_->done()) return moved;
       const std::int64_t spent = monotonic_ns() - moving_since_ns_;
-      figures_.wait_ns = std::max<std::int64_t>(
-          0, spent - figures_.plan_ns - figures_.gather_ns - figures_.storage_ns);
+      const std::int64_t waited_ns = waited_for_stager_ns(state_);
+      figures_.storage_ns =
+          std::max<std::int64_t>(0, figures_.storage_ns - (waited_ns - waited_before_moving_ns_));
+      figures_.wait_ns =
+          std::max<std::int64_t>(0, spent - figures_.plan_ns - figures_.gather_ns -
+                                        figures_.storage_ns - (waited_ns - waited_before_ns_));
+      const Status moved_all = moved_durably();
+      figures_.blocked_ns = waited_for_stager_ns(state_) - waited_before_ns_;
       agreement_ = std::make_unique<Agreement>();
-      agreement_->start(state_.group->agreements(), state_.communicator,
-                        {.possible = moved_durably()}, writing() ? figures_.account.unstored() : 0);
+      agreement_->start(state_.group->agreements(), state_.communicator, {.possible = moved_all},
+                        writing() ? figures_.account.unstored() : 0);
       step_ = Step::ending;
       return true;
     }

@@ -156,6 +156,7 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
 void StepFile::open_arrays(CollectiveState& state, const topology::FileTargets& targets) {
   number_ = ++state.arrays;
   while (arrays_.size() < map_.arrays.size()) open_array(state, targets);
+  tell_what_is_not_staged(state);
 }
 
 void StepFile::open_array(CollectiveState& state, const topology::FileTargets& targets) {
@@ -168,6 +169,8 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
                   .writable = writable_,
                   .sync_each = settings_.durability == storage::StepDurability::operation,
                   .staged = staged_files(state, targets),
+                  .not_staged = why_not_staged(state, targets),
+                  .not_encoded = why_not_encoded(state, one.map),
                   .at_once = settings_.in_place,
                   .to_encode = has_shards(one.map) ? nullptr : encoder(state, targets),
                   .targets = targets,
@@ -198,6 +201,18 @@ std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> St
   return [staging = state.staging.get()](transport::StagedHandling encoding) {
     return staging->files_for(std::move(encoding));
   };
+}
+
+std::string StepFile::why_not_encoded(const CollectiveState& state, const storage::ExtentMap& map) {
+  if (state.staging == nullptr) return "";
+  if (has_shards(map)) {
+    return "the bytes of a shard depend on the order of its chunks; without shards the array would "
+           "be staged";
+  }
+  return state.staging->has_several()
+             ? "the ranks have several stagers, each of which would have a part of a chunk with a "
+               "codec; with one stager, or without codecs, the array would be staged"
+             : "";
 }
 
 storage::DataFileCache::Closing StepFile::closing() const {

@@ -151,6 +151,13 @@ class StepFile {
   [[nodiscard]] bool is_staged(const CollectiveState& state) const;
   [[nodiscard]] bool stages_arrays(const CollectiveState& state,
                                    const topology::FileTargets& targets) const;
+  // Return ArrayOrigin::not_staged and ArrayOrigin::not_encoded.
+  [[nodiscard]] std::string why_not_staged(const CollectiveState& state,
+                                           const topology::FileTargets& targets) const;
+  [[nodiscard]] static std::string why_not_encoded(const CollectiveState& state,
+                                                   const storage::ExtentMap& map);
+  // Tells people, once for the file, which arrays of a staged session the ranks write.
+  void tell_what_is_not_staged(CollectiveState& state) const;
   [[nodiscard]] Status hand_commit_over(CollectiveState& state);
   [[nodiscard]] Status wait_until_stored(CollectiveState& state, double seconds);
   // Collective. Called at the begin of a call: if the session has lost a stager and goes on without

@@ -78,6 +78,7 @@ Status StepFile::take_added(CollectiveState& state, const storage::Additions& ad
     open_array(state, told.targets);
     if (!arrays_.back()->origin().grows) added_.insert(arrays_.back()->number());
   }
+  tell_what_is_not_staged(state);
   if (!had_steps && has_steps_) steps_ = map_.steps().value_or(0);
   refuse_writing_between_steps();
   collect_sums(false);

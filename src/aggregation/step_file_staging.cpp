@@ -14,6 +14,8 @@ namespace {
 
 // Told in place of a number of steps: the file has not got its name.
 constexpr std::int64_t unnamed = -1;
+// Files of a session of which a line says that ranks write their arrays.
+constexpr std::size_t most_told_files = 16;
 
 }  // namespace
 
@@ -31,6 +33,34 @@ bool StepFile::is_staged(const CollectiveState& state) const {
 bool StepFile::stages_arrays(const CollectiveState& state,
                              const topology::FileTargets& targets) const {
   return is_staged(state) && (targets.coherent_caches || !state.staging->is_on_other_nodes());
+}
+
+std::string StepFile::why_not_staged(const CollectiveState& state,
+                                     const topology::FileTargets& targets) const {
+  if (state.staging == nullptr || !writable_ || stages_arrays(state, targets)) return "";
+  if (settings_.durability == storage::StepDurability::operation) {
+    return "each write is to be durable when it returns (durability \"operation\")";
+  }
+  if (!is_staged(state)) return "the file was opened with `rewrite`, to be changed in place";
+  return "nodes see each other's writes late on its file system, and stagers write whatever their "
+         "ranks have";
+}
+
+void StepFile::tell_what_is_not_staged(CollectiveState& state) const {
+  if (state.rank != 0 || state.told_not_staged.size() >= most_told_files) return;
+  const auto is_left = [](const auto& one) { return !one->why_not_staged().empty(); };
+  const auto first = std::ranges::find_if(arrays_, is_left);
+  if (first == arrays_.end() || !state.told_not_staged.insert(path_).second) return;
+  const auto others = std::count_if(first + 1, arrays_.end(), is_left);
+  fmt::print(stderr, "weir: {}: the ranks write \"{}\"{} themselves, without a stager: {}{}\n",
+             storage::printable(path_), storage::printable((*first)->name()),
+             others == 0   ? ""
+             : others == 1 ? " and another array"
+                           : fmt::format(" and {} other arrays", others),
+             (*first)->why_not_staged(),
+             state.told_not_staged.size() == most_told_files
+                 ? " (further files of the session are not named)"
+                 : "");
 }
 
 // Called by rank 0, after all ranks have handed over what they wrote.

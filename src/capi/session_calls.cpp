@@ -355,6 +355,9 @@ int weir_session_figures(const weir_session* session, weir_figures* figures) {
     figures->bytes_sent = measured.bytes_sent;
     figures->storage_calls = measured.storage_calls;
     figures->engine = weir::capi::number_of(measured.engine);
+    figures->handed_over = static_cast<std::int32_t>(measured.handed_over);
+    figures->blocked_ns = measured.blocked_ns;
+    figures->blocked_so_far_ns = session->collective->blocked_ns();
     return {};
   });
 }

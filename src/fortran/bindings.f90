@@ -47,8 +47,10 @@ module weir_bindings
     integer(c_int64_t) :: bytes_sent = 0
     integer(c_int64_t) :: storage_calls = 0
     integer(c_int32_t) :: engine = 0
-    integer(c_int32_t) :: reserved_flags = 0
-    integer(c_int64_t) :: reserved(3) = 0
+    integer(c_int32_t) :: handed_over = 0
+    integer(c_int64_t) :: blocked_ns = 0
+    integer(c_int64_t) :: blocked_so_far_ns = 0
+    integer(c_int64_t) :: reserved(1) = 0
   end type
 
   type, bind(C), public :: distribution_options_in_c

@@ -55,6 +55,7 @@ std::string Stager::report() const {
     one["files"] = session.paths.size();
     one["held_bytes"] = session.queue.held_bytes();
     one["written_bytes"] = session.written;
+    one["blocked_seconds"] = static_cast<double>(session.longest_waited_ns) / 1e9;
     one["carriers"] = session.carriers;
     one["steps_to_store"] = session.queue.steps();
     one["waits_for_space"] = session.waits_for_space;

@@ -44,8 +44,9 @@ struct Session {
   std::uint64_t done = 0;  // tickets are done in order
   JobId job = 0;           // 0: none is under way
   bool waits_for_space = false;
-  std::int64_t written = 0;                                // bytes, so far
-  std::set<std::string_view> carriers;                     // that have brought bytes
+  std::int64_t written = 0;             // bytes, so far
+  std::int64_t longest_waited_ns = 0;   // by the rank that has waited longest for this stager
+  std::set<std::string_view> carriers;  // that have brought bytes
   std::map<std::string, std::int64_t, std::less<>> paths;  // names of each file by its ranks
   std::int64_t lost_ranks = 0;  // whose connections ended without a farewell
   std::int64_t unfinished = 0;  // bytes that were dropped because their step never ends

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 namespace weir::stager {
@@ -370,11 +371,16 @@ void Stager::take_filled_block(const Received& event, const transport::FilledBlo
   advance(client.session, session);
 }
 
-void Stager::take(ClientId number, const transport::Flush& /*message*/) {
+void Stager::take(ClientId number, const transport::Flush& message) {
   Client& client = clients_.at(number);
+  Session& session = sessions_.at(client.session);
+  constexpr std::int64_t ceiling = std::numeric_limits<std::int64_t>::max() / 2;
+  const std::int64_t told = std::clamp<std::int64_t>(message.waited_ns, 0, ceiling);
+  client.waited_ns = std::min(ceiling, client.waited_ns + told);
+  session.longest_waited_ns = std::max(session.longest_waited_ns, client.waited_ns);
   for (const auto& [block, filled] : client.granted) blocks_.give_back(block);
   client.granted.clear();
-  send(number, transport::Flushed{{sessions_.at(client.session).failure}});
+  send(number, transport::Flushed{{session.failure}});
   grant();
 }
 

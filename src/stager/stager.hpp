@@ -159,10 +159,11 @@ class Stager {
     int ticks = 0;  // since a remote client connected, until it has shown a secret or who it is
     std::map<std::uint64_t, NamedFile> files;
     std::map<std::int64_t, Filled> granted;
-    std::int64_t wanted = 0;  // blocks, while it waits for some
-    bool drains = false;      // waits for Drained
-    bool commits = false;     // waits for Accepted
-    JobId locks = 0;          // waits for Locked when the job has ended; 0: it does not
+    std::int64_t wanted = 0;     // blocks, while it waits for some
+    bool drains = false;         // waits for Drained
+    bool commits = false;        // waits for Accepted
+    JobId locks = 0;             // waits for Locked when the job has ended; 0: it does not
+    std::int64_t waited_ns = 0;  // by its own account, for this stager
   };
 
   void take(const Connected& event);

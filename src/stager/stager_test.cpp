@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,6 +29,32 @@ TEST(Stager, WritesNothingBeforeAStepEnds) {
   world.end_job(world.jobs().begin()->first, {});
   ASSERT_EQ(world.jobs().size(), 1U);
   EXPECT_TRUE(world.jobs().begin()->second.is_commit);
+}
+
+TEST(Stager, ShowsHowLongTheSlowestRankHasWaited) {
+  constexpr std::int64_t second_ns = 1'000'000'000;
+  World world(1);
+  const auto shown = [&](const char* seconds) {
+    return world.stager().report().find(R"("blocked_seconds":)" + std::string(seconds)) !=
+           std::string::npos;
+  };
+  const auto flush = [&](ClientId client, std::int64_t waited_ns) {
+    ++world.ranks().at(client).flushes;
+    world.receive(client, transport::Flush{waited_ns});
+  };
+  const ClientId one = world.connect(1);
+  const ClientId other = world.connect(1);
+  EXPECT_TRUE(shown("0.0"));
+  flush(one, 2 * second_ns);
+  flush(other, 3 * second_ns);
+  EXPECT_TRUE(shown("3.0")) << world.stager().report();
+  flush(one, 2 * second_ns);
+  EXPECT_TRUE(shown("4.0")) << world.stager().report();
+  flush(one, -second_ns);
+  EXPECT_TRUE(shown("4.0")) << "a rank cannot take back what it has told";
+  flush(other, std::numeric_limits<std::int64_t>::max());
+  flush(other, std::numeric_limits<std::int64_t>::max());
+  EXPECT_TRUE(shown("4611686018.4")) << world.stager().report();
 }
 
 TEST(Stager, AcceptsAStepWhenItIsInTheJournal) {

@@ -290,6 +290,10 @@ void fields(Visitor& visit, FilledBlock& message) {
   visit(message.extents);
 }
 template <typename Visitor>
+void fields(Visitor& visit, Flush& message) {
+  visit(message.waited_ns);
+}
+template <typename Visitor>
 void fields(Visitor& visit, LockFile& message) {
   visit(message.path);
 }

@@ -24,7 +24,7 @@
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 8;
+inline constexpr std::uint16_t protocol_version = 9;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
@@ -103,6 +103,7 @@ struct FilledBlock {
 // The stager answers with Flushed when it has taken all earlier messages of this rank. Blocks that
 // the rank has not handed over are no longer its own.
 struct Flush {
+  std::int64_t waited_ns = 0;  // by this rank, for this stager, since the Flush before
   friend bool operator==(const Flush&, const Flush&) = default;
 };
 // Passes the open file of a writer's lock (formats/writer_lock.hpp), so that the lock is held until

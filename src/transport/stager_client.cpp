@@ -35,6 +35,19 @@ constexpr std::int64_t most_sent_block_bytes = std::int64_t{1} << 30;
 // How long an address is tried before the next one.
 constexpr double longest_connecting_seconds = 10;
 
+// Adds the time of its life to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::int64_t& sum_ns) : sum_ns_(sum_ns) {}
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  ~Stopwatch() { sum_ns_ += monotonic_ns() - began_ns_; }
+
+ private:
+  std::int64_t& sum_ns_;
+  std::int64_t began_ns_ = monotonic_ns();
+};
+
 std::string name_of(const StagerPlace& place) {
   if (const auto* const socket = std::get_if<std::string>(&place)) return *socket;
   return fmt::format("{}", fmt::join(std::get<Rendezvous>(place).addresses, ", "));
@@ -292,6 +305,7 @@ Status StagerClient::send_later(const Message& message) {
 }
 
 Status StagerClient::send_now(const Message& message) {
+  const Stopwatch waits(waited_ns_);
   if (Status sent = send(message); !sent.ok()) return sent;
   heard_ns_ = monotonic_ns();
   for (std::size_t unsent = socket_.unsent_frames(); unsent > 0;) {
@@ -414,6 +428,7 @@ Result<Answer> StagerClient::answer() {
     if constexpr (std::is_same_v<Answer, Listening>) return listening_;
     if constexpr (std::is_same_v<Answer, Joined>) return joined_;
   };
+  const Stopwatch waits(waited_ns_);
   heard_ns_ = monotonic_ns();
   while (!slot()) {
     if (Status looked = look(nap_milliseconds); !looked.ok()) return looked.error();
@@ -514,7 +529,8 @@ Status StagerClient::hand_over() {
   if (Status sent = send_filled_block(); !sent.ok()) return sent;
   blocks_.clear();
   usual_ = std::exchange(filled_, 0);
-  if (Status asked = send(Flush{}); !asked.ok()) return asked;
+  const std::int64_t untold_ns = waited_ns_ - std::exchange(told_waited_ns_, waited_ns_);
+  if (Status asked = send(Flush{untold_ns}); !asked.ok()) return asked;
   auto flushed = answer<Flushed>();
   if (!flushed) return flushed.error();
   handed_over_ = true;
@@ -563,6 +579,7 @@ Result<bool> StagerClient::is_done(std::uint64_t ticket) {
 }
 
 Status StagerClient::wait(std::uint64_t ticket, double seconds) {
+  const Stopwatch waits(waited_ns_);
   const std::int64_t began_ns = monotonic_ns();
   heard_ns_ = began_ns;
   for (;;) {

@@ -62,6 +62,9 @@ class StagerClient {
   void set_waiting(Waiting waiting) { waiting_ = std::move(waiting); }
   // Returns the name of the stager's process, which no other stager has.
   [[nodiscard]] const std::string& stager() const { return welcome_.stager; }
+  // Returns how long this rank has waited for the stager since it was connected: for free blocks,
+  // for the network to take bytes, and for answers. Copying bytes is not part of it.
+  [[nodiscard]] std::int64_t waited_ns() const { return waited_ns_; }
   // Returns whether the stager is reached over a network.
   [[nodiscard]] bool is_remote() const { return std::holds_alternative<Rendezvous>(place_); }
 
@@ -167,6 +170,8 @@ class StagerClient {
   // Tickets for which Await was sent and whose outcome was not told; nothing: it has not arrived.
   std::map<std::uint64_t, std::optional<Status>> awaited_;
   std::int64_t heard_ns_ = 0;  // when the stager last sent something
+  std::int64_t waited_ns_ = 0;
+  std::int64_t told_waited_ns_ = 0;  // of it, by the Flush messages so far
   Hello hello_;
   std::string stager_says_;  // why it takes long, as the stager said last
   Status lost_;

@@ -39,7 +39,7 @@ inline std::vector<Message> test_messages() {
           BlockBytes{.block = 3, .at_end = true, .bytes = {std::byte{1}, std::byte{2}}},
           Attach{.address = {std::byte{3}, std::byte{4}}},
           FilledBlock{3, 4},
-          Flush{},
+          Flush{7},
           LockFile{"/a"},
           TakeLock{"/a"},
           CommitStep{.path = "/a",

@@ -21,7 +21,7 @@ from mpi4py import MPI
 from own_stager import Stager, choose_stager, given_stagers, given_staging, stagers_of_ranks
 from raising import raises
 from staged_values import COUNTS, LARGE_SHAPE, SHAPE, counts, density, large_value
-from staged_writer import Writer, path_of
+from staged_writer import Writer, part_of, path_of
 
 import weir
 
@@ -73,6 +73,40 @@ def encoded(comm, folder: Path, file_format: str, codec: str, *shards: str) -> N
                 sys.stdout.write(f"{handed}\n")
             comm.Barrier()
             writer.file.close()
+
+
+def told(comm, folder: Path, file_format: str, codec: str, *shards: str) -> None:
+    """Writes an array with a codec and one without; prints what users are told of both."""
+    with weir.Session(comm, staging=given_staging()) as session:
+        # Of an HDF5 file that is made again nothing is told again.
+        for name in ("out", *(["out"] if file_format == "hdf5" else []), "other"):
+            path = path_of(folder, file_format, name)
+            writer = Writer(session, path, file_format, codec, tuple(map(int, shards)) or None)
+            writer.file.begin_step()
+            for array, by, values in ((writer.density, writer.blocks, density(0)),
+                                      (writer.counts, writer.turns, counts(0))):  # fmt: skip
+                explained = session.explain("write", [(array, by, part_of(values, by))])
+                writer.put(array, by, values)
+                line = next(one for one in explained.splitlines() if one.startswith("staging: "))
+                if comm.rank == 0 and name == "other":
+                    sys.stdout.write(f"{session.figures()['handed_over']} {line}\n")
+            writer.file.end_step()
+            writer.file.close()
+
+
+def slow(comm, folder: Path, file_format: str, deadline: str) -> None:
+    """Prints for how long three steps took until they were stored, and rank 0 was blocked."""
+    own = float(deadline)
+    with weir.Session(comm, staging=given_staging(), deadline_seconds=own) as session:
+        writer = Writer(session, path_of(folder, file_format), file_format)
+        began = time.monotonic()
+        for step in range(3):
+            writer.step(step)
+        writer.file.wait_for_step(60)
+        stored = time.monotonic() - began
+        if comm.rank == 0:
+            sys.stdout.write(f"{stored} {session.figures()['blocked_so_far_ns'] / 1e9}\n")
+        writer.file.close()
 
 
 def put_alone(array, distribution, step: int) -> None:
@@ -463,16 +497,16 @@ def large(comm, folder: Path, file_format: str, ending: str) -> None:
         blocks = session.distribution(LARGE_SHAPE, "BLOCK,*,*")
         file = session.create_file(str(path_of(folder, file_format)), format=file_format)
         array = file.define("a", LARGE_SHAPE, "float64", steps=True)
-        told = {}
+        report = {}
         for step in range(2):
             file.begin_step()
             array.write(blocks, np.full(blocks.shape, large_value(step, comm.rank)))
             comm.Barrier()
             if comm.rank == 0 and step == 1:
-                told = stager.report()
-                sys.stdout.write(json.dumps(told) + "\n")
+                report = stager.report()
+                sys.stdout.write(json.dumps(report) + "\n")
                 if ending == "refused":
-                    os.kill(int(told["stager"].split()[1]), signal.SIGKILL)
+                    os.kill(int(report["stager"].split()[1]), signal.SIGKILL)
             comm.Barrier()
             if ending == "refused" and step == 1:
                 break

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +16,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from failing_runs import FAULTY_IO
+from mpi_launcher import preload
 from network_frames import frame
 from own_stager import STAGER, STORED_SECONDS, Stager, start, start_for_nodes
 from staged_files import bytes_below, run, steps_in, wherever
@@ -64,6 +67,90 @@ def test_a_stager_encodes_the_chunks_of_zarr(
     paths = [tmp_path / f"{name}.zarr" for name in ("none", "node")]
     assert [steps_in(path) for path in paths] == [3, 3]
     assert bytes_below(paths[0]) == bytes_below(paths[1])
+
+
+@pytest.mark.parametrize(
+    ("file_format", "layout", "why"),
+    [
+        (
+            "hdf5",
+            ("deflate:1",),
+            "the ranks change the table by which the file's chunks with a codec",
+        ),
+        ("zarr", ("zstd:1", "14", "32", "10"), "the bytes of a shard depend on the order of its"),
+        ("zarr", ("zstd:1",), ""),
+    ],
+)
+def test_users_are_told_what_is_not_staged(
+    tmp_path: Path, stager: Stager, file_format: str, layout: tuple[str, ...], why: str
+) -> None:
+    """By a line for each file, by explain(), and by the figures of the session."""
+    ended = run(stager, "told", tmp_path, file_format, *layout, ranks=2)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    stager.wait_until_stored()
+    lines = [line for line in ended.stderr.splitlines() if line.startswith("weir: ")]
+    suffix = SUFFIXES[file_format]
+    named = [f"weir: {tmp_path}/{name}.{suffix}: the ranks write \"density\" themselves, without a "
+             f"stager: {why}" for name in ("out", "other")]  # fmt: skip
+    assert len(lines) == (2 if why else 0), lines
+    assert all(line.startswith(start) for line, start in zip(lines, named, strict=False))
+    by_stager = "1 staging: a stager stores what is written"
+    of_density, of_counts = ended.stdout.splitlines()
+    assert of_counts == by_stager
+    expected = f'0 staging: the ranks write "density" themselves, without a stager: {why}'
+    assert of_density.startswith(expected if why else by_stager)
+
+
+@pytest.mark.skipif(shutil.which("h5diff") is None, reason="h5diff is not installed")
+@pytest.mark.parametrize("stager", ["node", "service"], indirect=True)
+@pytest.mark.parametrize("codec", [None, "deflate:1"])
+def test_hdf5_finds_no_difference_to_a_file_that_ranks_wrote(
+    tmp_path: Path, stager: Stager, codec: str | None
+) -> None:
+    """All that differs byte for byte are times of making: h5diff compares every object."""
+    what = ("encoded", codec) if codec else ("equal", "none")
+    ended = run(stager, what[0], tmp_path, "hdf5", what[1])
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    stager.wait_until_stored()
+    paths = [tmp_path / f"{name}.h5" for name in ("none", "node")]
+    assert [steps_in(path) for path in paths] == [3, 3]
+    compared = subprocess.run(["h5diff", "-v", *paths], capture_output=True, text=True, timeout=60,
+                              check=False)  # fmt: skip
+    assert compared.returncode == 0, compared.stdout + compared.stderr
+    for name in ("density", "counts"):
+        assert f"dataset: </{name}> and </{name}>" in compared.stdout
+    dumped = [
+        subprocess.run(["h5dump", "-H", "-p", path], capture_output=True, text=True, timeout=60,
+                       check=True).stdout.partition("\n")[2]
+        for path in paths
+    ]  # fmt: skip
+    assert without_offsets(dumped[0]) == without_offsets(dumped[1])
+
+
+def without_offsets(dumped: str) -> str:
+    """Chunks may lie elsewhere in the file."""
+    return re.sub(r"OFFSET \d+", "OFFSET", dumped)
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "raw"])
+def test_slow_storage_fails_no_step(tmp_path: Path, file_format: str) -> None:
+    """Each second write takes two seconds, so that steps take longer than the deadline of ranks."""
+    deadline = 3.0
+    one = start(variables={
+        "LD_PRELOAD": str(preload(FAULTY_IO)), "OMPI_COMM_WORLD_RANK": "0",
+        "WEIR_FAULT": f"call=pwrite,nth=0,effect=late,tree={tmp_path.name}",
+    })  # fmt: skip
+    try:
+        ended = run(one, "slow", tmp_path, file_format, str(deadline), ranks=2)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        stored, blocked = map(float, ended.stdout.split())
+        assert stored > blocked > deadline
+        shown = one.report()
+        one.wait_until_stored()
+        assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}") == 3
+        assert all(session["failure"] == "" for session in shown["sessions"])
+    finally:
+        one.kill()
 
 
 def test_a_step_can_be_waited_for_behind_writes_to_another_file(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from output_runs import TWICE, elements, kept, run_workload, same_bits
 from report_reader import read_report
 from test_cli_real import weir
 from test_striping import bench
+from weir.results.figures import figures_of
 from weir.results.folder import find_run_folders, load_run
 from weir.results.schema import Run
 
@@ -148,6 +150,33 @@ def test_stagers_of_a_service_store_the_same_files(tmp_path: Path) -> None:
     assert len(names) == 5
 
 
+def test_stagers_in_the_place_of_ranks_store_the_same_files(tmp_path: Path) -> None:
+    """All configurations run on the other ranks."""
+    words = ("--api", "hdf5,weir-hdf5", "--staging", "none,ranks", "--keep")
+    folder = tempfile.mkdtemp(prefix="weir-test-")  # the path of a socket is short
+    runs = flash(tmp_path, *words, variables={"WEIR_STAGER_SOCKET": f"{folder}/stager"})
+    assert set(runs) == {"hdf5", "weir-hdf5", "weir-hdf5 staged by ranks"}
+    for run in runs.values():
+        assert run.plan.ranks == len(run.nodes[0].ranks) == 3
+        assert run.verification.bytes_verified == 2 * run.plan.disk_bytes_total
+    plain, staged = (kept(tmp_path, f"weir-hdf5{how}") for how in ("", "-staged-ranks"))
+    for one in plain.iterdir():
+        with h5py.File(one) as mine, h5py.File(staged / one.name) as other:
+            assert set(mine) == set(other)
+            assert np.array_equal(mine["gid"][...], other["gid"][...])
+    assert not list(Path(folder).iterdir()), "the stager has ended, and nothing of it is left"
+
+
+@pytest.mark.parametrize("ranks", ["plan", "run"])
+def test_a_node_of_one_rank_has_no_place_for_a_stager(ranks: str, tmp_path: Path) -> None:
+    words = ("--plan", "--ranks", "1") if ranks == "plan" else ()
+    started = 0 if ranks == "plan" else 1
+    refused = bench(tmp_path, "flash", "--staging", "ranks", *words, ranks=started)
+    assert refused.returncode == 2
+    (line,) = [one for one in refused.stderr.splitlines() if one.startswith("weir-bench: ")]
+    assert "1 rank of each node" in line
+
+
 @pytest.mark.parametrize("words", [("--staging", "service"), ("--service", "here")])
 def test_a_service_needs_its_place(words: tuple[str, ...], tmp_path: Path) -> None:
     refused = bench(tmp_path, "flash", *words)
@@ -178,6 +207,14 @@ def test_staging_hides_storing_and_the_files_are_the_same(
             # A file that was handed over is closed after it is stored.
             assert run.outputs.staged or stream.observed.median >= stream.storage.median
             assert (stream.hidden_fraction is None) != run.outputs.staged
+            assert (stream.stager_wait is None) != run.outputs.staged
+        waits = [one for one in figures_of(run) if one.metric == "stager_wait"]
+        assert [one.function for one in waits] == ["checkpoint", "plot"] * run.outputs.staged
+        # What a rank waits is a part of what it is blocked.
+        for wait in waits:
+            blocked = [phase.foreground_seconds.max for one in run.repetitions if not one.warmup
+                       for phase in one.phases if phase.function == wait.function]  # fmt: skip
+            assert 0 < max(wait.series.values) <= max(blocked)
         assert run.outputs.work.median > 0
     plain, staged = (kept(tmp_path, f"weir-hdf5{how}") for how in ("", "-staged"))
     for one in plain.iterdir():

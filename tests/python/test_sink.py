@@ -39,6 +39,7 @@ def test_every_route_takes_all_messages(ranks: int, tmp_path: Path, stager: dict
         assert sink is not None
         assert sink.into == "null"
         assert sink.messages == 20
+        assert (sink.stager_wait is None) == ("staged" not in sink.route)
         (phase,) = run.plan.phases
         assert phase.bytes_total == 20 * ranks * sink.message_bytes
         for repetition in run.repetitions:

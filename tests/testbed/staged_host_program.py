@@ -1,7 +1,8 @@
-"""Writes steps through the stagers of its hosts: staged_host_program.py FOLDER SOCKETS ROWS STEPS.
+"""Writes steps through stagers: staged_host_program.py FOLDER SOCKETS ROWS STEPS STAGING.
 
-The stager of each host is at SOCKETS/HOST/stager; the session starts it. After each step rank 0
-leaves `accepted-STEP` in FOLDER, and all ranks wait for `go-STEP` before the next one.
+With STAGING `node`, the stager of each host is at SOCKETS/HOST/stager; the session starts it. After
+each step rank 0 leaves `accepted-STEP` in FOLDER, and all ranks wait for `go-STEP` before the next
+one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def main() -> None:
     own = sockets / socket.gethostname()
     own.mkdir(mode=0o700, exist_ok=True)
     os.environ["WEIR_STAGER_SOCKET"] = str(own / "stager")
-    with weir.Session(MPI.COMM_WORLD, staging="node", deadline_seconds=60) as session:
+    with weir.Session(MPI.COMM_WORLD, staging=sys.argv[5], deadline_seconds=60) as session:
         rows = session.distribution(shape, "CYCLIC(7), *")
         file = session.create_file(str(folder / "out.h5"), format="hdf5")
         array = file.define("a", shape, "float64", steps=True)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from own_stager import STAGER
 
 import weir
 from testbed_calls import MakeHosts, call, library_ranks, needs_library
@@ -45,7 +46,7 @@ def test_steps_are_stored_although_a_link_is_cut_and_restored(
     """Once when a step has just been accepted, and once while the next one is written."""
     made = hosts(3)
     sockets = Path(tempfile.mkdtemp(prefix="weir-test-"))
-    words = [str(tmp_path), str(sockets), str(ROWS), str(STEPS)]
+    words = [str(tmp_path), str(sockets), str(ROWS), str(STEPS), "node"]
     command = library_ranks(RANKS, PROGRAM, *words)
     with subprocess.Popen(command) as job:
         try:
@@ -66,4 +67,43 @@ def test_steps_are_stored_although_a_link_is_cut_and_restored(
     assert len(list(sockets.glob("*/stager"))) == len(made), "each host has a stager"
     logs = [log.read_text() for log in sorted(sockets.glob("*/stager.log"))]
     assert sum("stagers of other nodes can join" in log for log in logs) == 1, logs
+    expect_all_steps(tmp_path / "out.h5")
+
+
+def test_a_service_stores_steps_although_its_link_is_cut_and_restored(
+    hosts: MakeHosts, tmp_path: Path
+) -> None:
+    """The stager is on the last host: ranks send to it, and wait for it, over the link that is cut.
+
+    Once while the ranks are between two steps, and once while they write and end one.
+    """
+    made = hosts(3)
+    folder = Path(tempfile.mkdtemp(prefix="weir-test-"))
+    socket, rendezvous = folder / "stager", folder / "rendezvous"
+    call("hosts", "run", made[2].name, "--", str(STAGER), "--detach",
+         "--stager-socket", str(socket), "--stager-listen", made[2].address,
+         "--stager-rendezvous", str(rendezvous),
+         "--stager-memory", "64m")  # fmt: skip
+    words = [str(tmp_path), str(folder), str(ROWS), str(STEPS), f"service:{rendezvous}"]
+    try:
+        with subprocess.Popen(library_ranks(RANKS, PROGRAM, *words)) as job:
+            try:
+                for step in range(STEPS):
+                    wait_for(tmp_path / f"accepted-{step}", job)
+                    if step == 0:
+                        call("hosts", "unplug", made[2].name)
+                        time.sleep(2)
+                        call("hosts", "plug-in", made[2].name)
+                    (tmp_path / f"go-{step}").touch()
+                    if step == 1:
+                        call("hosts", "unplug", made[2].name)
+                        time.sleep(2)
+                        call("hosts", "plug-in", made[2].name)
+                assert job.wait(SECONDS) == 0
+            finally:
+                job.kill()
+    finally:
+        subprocess.run([STAGER, "--stager-socket", socket, "--stop"], timeout=SECONDS, check=True)
+    assert "was lost" not in socket.with_name("stager.log").read_text()
+    assert not rendezvous.exists()
     expect_all_steps(tmp_path / "out.h5")

@@ -153,6 +153,7 @@ Status Executor::remove_files(const Configuration& configuration) {
 
 Result<OutputRecord> Executor::run(const Configuration& configuration, std::int32_t repetition) {
   OutputRecord record;
+  record.stager_wait_ns.resize(kinds_.size());
   Status status = job_.rank == 0 ? make_folder(configuration) : Status();
   if (status = meet(std::move(status)); !status) return status.error();
   for (std::int64_t step = 0; step < steps_of(kinds_); ++step) {
@@ -180,6 +181,8 @@ std::string Executor::staging_of(const Variant& variant) const {
       return "none";
     case Staging::node:
       return "node";
+    case Staging::ranks:
+      return "ranks";
     case Staging::service:
       return "service:" + options_.service;
   }
@@ -252,6 +255,7 @@ Status Executor::write_file(const Turn& turn, OutputRecord& record) {
   };
 
   guard_.entering("open", &path, -1);
+  const std::int64_t waited_before = session.value()->blocked_ns();
   event.start_ns = monotonic_ns();
   auto opened = open(turn, path, Direction::write);
   blocked_since(event.start_ns);
@@ -268,8 +272,9 @@ Status Executor::write_file(const Turn& turn, OutputRecord& record) {
   }
   blocked_since(start);
   if (status = meet_blocked(std::move(status)); !status) return status;
+  record.stager_wait_ns[turn.kind] += session.value()->blocked_ns() - waited_before;
   if (staged) {
-    pending_.push_back({std::move(file), path, record.events.size()});
+    pending_.push_back({std::move(file), path, record.events.size(), session.value(), turn.kind});
     record.events.push_back(event);
     return {};
   }
@@ -323,10 +328,12 @@ Status Executor::settle(OutputRecord& record) {
 Status Executor::finish_first(OutputRecord& record) {
   const Pending& first = pending_.front();
   Event& event = record.events[first.event];
+  const std::int64_t waited_before = first.session->blocked_ns();
   event.end_ns = monotonic_ns();
   guard_.entering("close", &first.path, -1);
   Status status = first.file->close();
   guard_.left();
+  record.stager_wait_ns[first.kind] += first.session->blocked_ns() - waited_before;
   event.foreground_ns += monotonic_ns() - event.end_ns;
   pending_.erase(pending_.begin());
   return status;

@@ -46,6 +46,8 @@ struct OutputRecord {
   // One per file, in the order of writing, from opening until the file is durable. The rank was
   // blocked for foreground_ns of it.
   std::vector<Event> events;
+  // By kind of file: how long the rank waited for its stager of what it was blocked.
+  std::vector<std::int64_t> stager_wait_ns;
   std::int64_t work_ns = 0;
   std::int64_t bytes_verified = 0;
 };
@@ -96,6 +98,8 @@ class Executor {
     std::unique_ptr<File> file;
     std::string path;
     std::size_t event;
+    Session* session;
+    std::size_t kind;
   };
 
   Status meet(Status mine, std::int64_t* wait_ns = nullptr);

@@ -73,6 +73,8 @@ ordered_json OutputRun::figures(const JobFacts& facts, bool counted) {
     const bool durable = facts.core.durability != storage::Durability::none;
     const CacheState cache = judge_cache(facts, found, {.durable = durable});
     const NodePhase node = node_phase(facts.job, key, apart);
+    const std::array<double, 1> mine{seconds_of(record_.stager_wait_ns[i])};
+    const std::vector<Spread> waited = spread_over_ranks(facts.job, mine);
     if (counted) {
       LatencyHistogram latencies;
       record_latencies(key, record_.events, latencies);
@@ -84,7 +86,9 @@ ordered_json OutputRun::figures(const JobFacts& facts, bool counted) {
     if (!counted) continue;
     one.observed.add(found.rate_foreground);
     one.storage.add(found.rate_span);
-    if (configuration_.variant.is_staged() && found.span_seconds > 0) {
+    if (!configuration_.variant.is_staged()) continue;
+    one.stager_wait.add(waited.front().max);
+    if (found.span_seconds > 0) {
       one.hidden.push_back(std::max(0.0, 1 - found.foreground_seconds.max / found.span_seconds));
     }
   }
@@ -109,7 +113,9 @@ void OutputRun::put_series(const RepetitionPolicy& policy) {
          {"observed", one.observed.to_json(policy)},
          {"storage", one.storage.to_json(policy)},
          {"hidden_fraction",
-          one.hidden.empty() ? ordered_json() : ordered_json(one.hidden_median())}});
+          one.hidden.empty() ? ordered_json() : ordered_json(one.hidden_median())},
+         {"stager_wait",
+          one.stager_wait.empty() ? ordered_json() : one.stager_wait.to_json(policy)}});
   }
   ordered_json& outputs = run()["outputs"];
   outputs = content_.facts();
@@ -133,14 +139,17 @@ std::string OutputRun::how_verified() const {
 
 std::string table(const Content& content, const std::vector<const OutputRun*>& runs) {
   std::string text = content.headline() + "\n";
-  text += fmt::format("{:<18} {:<11} {:>16} {:>16} {:>8}\n", "MiB/s", "", "observed", "storage",
-                      "hidden");
+  text += fmt::format("{:<26} {:<11} {:>16} {:>16} {:>8} {:>14}\n", "MiB/s", "", "observed",
+                      "storage", "hidden", "stager wait ms");
   for (const OutputRun* run : runs) {
     for (const OutputRun::KindFigures& one : run->kinds()) {
-      text += fmt::format("{:<18} {:<11} {:>16.1f} {:>16.1f} {:>8}\n", run->label(), one.kind.name,
-                          one.observed.median() / mebibyte, one.storage.median() / mebibyte,
-                          one.hidden.empty() ? std::string("-")
-                                             : fmt::format("{:.0f} %", 100 * one.hidden_median()));
+      text += fmt::format(
+          "{:<26} {:<11} {:>16.1f} {:>16.1f} {:>8} {:>14}\n", run->label(), one.kind.name,
+          one.observed.median() / mebibyte, one.storage.median() / mebibyte,
+          one.hidden.empty() ? std::string("-")
+                             : fmt::format("{:.0f} %", 100 * one.hidden_median()),
+          one.stager_wait.empty() ? std::string("-")
+                                  : fmt::format("{:.2f}", 1e3 * one.stager_wait.median()));
     }
   }
   return text;

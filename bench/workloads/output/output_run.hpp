@@ -39,7 +39,8 @@ class OutputRun final : public SweptRun {
     Kind kind = {};
     Series observed{Unit::bytes_per_second};
     Series storage{Unit::bytes_per_second};
-    std::vector<double> hidden = {};  // shares of the time to storage
+    std::vector<double> hidden = {};    // shares of the time to storage
+    Series stager_wait{Unit::seconds};  // of the slowest rank, in a repetition; empty: not staged
     [[nodiscard]] double hidden_median() const;
   };
   [[nodiscard]] const std::vector<KindFigures>& kinds() const { return kinds_; }

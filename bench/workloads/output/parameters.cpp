@@ -23,15 +23,17 @@ Error refuse(const char* workload, const std::string& rule) {
 }
 
 std::string Variant::label() const {
-  const bool by_service = staging == Staging::service;
   return fmt::format("{}{}{}", api->name, is_staged() ? " staged" : "",
-                     by_service ? " by a service" : "");
+                     staging == Staging::service ? " by a service"
+                     : staging == Staging::ranks ? " by ranks"
+                                                 : "");
 }
 
 std::string Variant::slug() const {
-  const bool by_service = staging == Staging::service;
   return fmt::format("{}{}{}", api->name, is_staged() ? "-staged" : "",
-                     by_service ? "-service" : "");
+                     staging == Staging::service ? "-service"
+                     : staging == Staging::ranks ? "-ranks"
+                                                 : "");
 }
 
 FieldSettings<Variant> variant_table() {
@@ -45,7 +47,9 @@ FieldSettings<Variant> variant_table() {
        staging_words(),
        "staging",
        "weir-hdf5, weir-cdf5: who stores the files: the ranks (none), or while the ranks go on a "
-       "process of the node (node), or stagers on other nodes (service)",
+       "process of the node (node), one in the place of the node's last rank (ranks), or stagers "
+       "on "
+       "other nodes (service)",
        {.default_value = "none", .metavar = "LIST"}},
   });
 }

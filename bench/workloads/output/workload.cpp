@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "interfaces/stager_ranks.hpp"
 #include "measurement/node_memory.hpp"
 #include "measurement/phase_record.hpp"
 #include "measurement/swept_workload.hpp"
@@ -42,6 +43,11 @@ Result<Request> request_of(const Program& program, Settings settings, std::int64
   if (!content) return content.error();
   return Request{std::move(settings),         std::move(core).value(),    std::move(options),
                  std::move(variants).value(), std::move(content).value(), program.few_bytes};
+}
+
+bool has_stager_ranks(const std::vector<Variant>& variants) {
+  return std::ranges::any_of(variants,
+                             [](const Variant& one) { return one.staging == Staging::ranks; });
 }
 
 std::int64_t bytes_of_files(const Content& content, const Variant& variant) {
@@ -169,6 +175,13 @@ class Workload final : public SweptWorkload {
     return payload_errors(executor_->payload_faults(), job.rank);
   }
 
+  [[nodiscard]] std::vector<std::string> notes() const override {
+    if (!has_stager_ranks(request_.variants)) return {};
+    return {
+        "the last rank of each node gives its place to a stager, in all configurations; plan and "
+        "expectation are those of one node"};
+  }
+
   [[nodiscard]] std::vector<std::string> few_bytes() const override { return request_.few_bytes; }
 
   void print(const JobUnderWay& under_way) const override {
@@ -189,13 +202,22 @@ class Workload final : public SweptWorkload {
 }  // namespace
 
 int run(const Program& program, const std::vector<std::string>& arguments) {
-  return run_swept_workload(
-      program.name, arguments,
+  const auto resolved =
       resolve_settings(fmt::format("weir-bench {}", program.name), program.description,
-                       declarations(program.settings), arguments, process_environment),
+                       declarations(program.settings), arguments, process_environment);
+  JobRanks job_ranks;
+  if (resolved && !resolved.value().help) {
+    const auto variants = variants_of(program.name, resolved.value().settings);
+    if (variants && has_stager_ranks(variants.value())) {
+      job_ranks = {.choose = run_beside_stagers, .left_out = stager_ranks_per_node};
+    }
+  }
+  return run_swept_workload(
+      program.name, arguments, resolved,
       [&](const Settings& settings, std::int64_t ranks) {
         return workload_for<Workload>(request_of(program, settings, ranks));
-      });
+      },
+      job_ranks);
 }
 
 }  // namespace weir::bench::output

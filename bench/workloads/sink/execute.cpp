@@ -216,7 +216,11 @@ Status Executor::send(const Turn& turn, SinkRecord& record) {
 
   record.repetition.phases.push_back(figures);
   std::int64_t stored = 0;
-  status = send_all(turn, file, record, &stored);
+  // open() has opened the session.
+  const auto session =
+      session_of(turn.configuration.variant, options_.into_file ? End::keeps : End::drops);
+  if (!session) return session.error();
+  status = send_all(turn, file, *session.value(), record, &stored);
   PhaseRecord& sent = record.repetition.phases.back();
   if (status = meet(std::move(status), &sent.wait_ns); !status) return status;
   const auto stages = file.stages();
@@ -240,7 +244,8 @@ Status Executor::send(const Turn& turn, SinkRecord& record) {
   return meet(std::move(status));
 }
 
-Status Executor::send_all(const Turn& turn, File& file, SinkRecord& record, std::int64_t* stored) {
+Status Executor::send_all(const Turn& turn, File& file, const Session& session, SinkRecord& record,
+                          std::int64_t* stored) {
   PhaseRecord& figures = record.repetition.phases.back();
   const std::string& path = turn.configuration.path;
   const std::int64_t messages = options_.messages(turn.configuration.variant);
@@ -248,6 +253,7 @@ Status Executor::send_all(const Turn& turn, File& file, SinkRecord& record, std:
   // call.
   const bool goes_on = turn.configuration.variant.api->can.mpi_io;
   Status status;
+  const std::int64_t waited_before = session.blocked_ns();
   figures.start_ns = monotonic_ns();
   std::int64_t before = figures.start_ns;
   for (std::int64_t i = 0; i < messages && (status.ok() || goes_on); ++i) {
@@ -267,6 +273,7 @@ Status Executor::send_all(const Turn& turn, File& file, SinkRecord& record, std:
     if (status.ok()) status = std::move(drained);
   }
   figures.end_ns = monotonic_ns();
+  record.stager_wait_ns = session.blocked_ns() - waited_before;
   guard_.left();
   figures.sync_ns = figures.end_ns - before;
   figures.io_ns = figures.end_ns - figures.start_ns;

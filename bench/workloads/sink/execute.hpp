@@ -42,10 +42,11 @@ struct Configuration {
 
 struct SinkRecord {
   RepetitionRecord repetition;
-  double source_seconds = 0;     // of a copy of the message by this rank, while all ranks copied
-  double receiving_seconds = 0;  // of one while only the receivers copied; 0: this rank is none
-  std::int64_t receivers = 0;    // of all nodes; 0: unknown, or nobody receives by copying
-  bool accounted = false;        // the route counts the bytes that it took
+  double source_seconds = 0;        // of a copy of the message by this rank, while all ranks copied
+  double receiving_seconds = 0;     // of one while only the receivers copied; 0: this rank is none
+  std::int64_t receivers = 0;       // of all nodes; 0: unknown, or nobody receives by copying
+  bool accounted = false;           // the route counts the bytes that it took
+  std::int64_t stager_wait_ns = 0;  // of the time of the messages
 };
 
 class Executor {
@@ -95,7 +96,8 @@ class Executor {
   // Returns the time that a copy of the message takes this rank, of those that copy with it.
   Result<double> copy_seconds(const Turn& turn, bool takes_part);
   Status send(const Turn& turn, SinkRecord& record);
-  Status send_all(const Turn& turn, File& file, SinkRecord& record, std::int64_t* stored);
+  Status send_all(const Turn& turn, File& file, const Session& session, SinkRecord& record,
+                  std::int64_t* stored);
   Status account(const Turn& turn, std::int64_t stored, std::int64_t counted, SinkRecord& record);
   [[nodiscard]] bool receives(std::int64_t receivers) const;
   Status check(const Turn& turn, SinkRecord& record);

@@ -143,7 +143,7 @@ FieldSettings<Variant> variant_table() {
        "interface; each of several is a configuration, and all are interleaved",
        {.default_value = "weir", .metavar = "LIST", .letter = "a"}},
       {&Variant::staging,
-       staging_words(),
+       own_staging_words(),
        "staging",
        "weir: the ranks drop the messages (none), or a process of the node to which they hand them "
        "over by shared memory (node), or processes to which they send them over TCP (service)",

@@ -60,7 +60,8 @@ double SinkRun::efficiency() const {
 
 ordered_json SinkRun::figures(const JobFacts& facts, bool counted) {
   ordered_json own = PhasedRun::figures(facts, counted);
-  const std::array<double, 2> mine{latest_.source_seconds, latest_.receiving_seconds};
+  const std::array<double, 3> mine{latest_.source_seconds, latest_.receiving_seconds,
+                                   seconds_of(latest_.stager_wait_ns)};
   const std::vector<Spread> slowest = spread_over_ranks(facts.job, mine);
   if (facts.job.rank != 0) return own;
   // What is dropped comes to neither storage nor memory.
@@ -69,6 +70,7 @@ ordered_json SinkRun::figures(const JobFacts& facts, bool counted) {
   const auto bytes = static_cast<double>(configuration_.variant.message_bytes);
   const double source = bytes * facts.job.size / slowest[0].max;
   source_.add(source);
+  if (configuration_.variant.is_staged()) stager_wait_.add(slowest[2].max);
   receivers_ = latest_.receivers;
   accounted_ = latest_.accounted;
   double least = source;
@@ -96,6 +98,7 @@ void SinkRun::put_series(const RepetitionPolicy& policy) {
       {"message", message_seconds_.to_json(policy)},
       {"source_capacity", source_.to_json(policy)},
       {"receiving_capacity", receiving_.empty() ? ordered_json() : receiving_.to_json(policy)},
+      {"stager_wait", stager_wait_.empty() ? ordered_json() : stager_wait_.to_json(policy)},
       {"efficiency", efficiency.median}};
 }
 

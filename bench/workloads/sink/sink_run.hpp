@@ -41,6 +41,7 @@ class SinkRun final : public PhasedRun {
   Series source_{Unit::bytes_per_second};
   Series receiving_{Unit::bytes_per_second};
   Series message_seconds_{Unit::seconds};
+  Series stager_wait_{Unit::seconds};
   std::vector<double> efficiencies_;
   std::int64_t receivers_ = 0;
   bool accounted_ = false;

@@ -88,8 +88,10 @@ class Figures(Structure):
         ("bytes_sent", c_int64),
         ("storage_calls", c_int64),
         ("engine", c_int32),
-        ("reserved_flags", c_int32),
-        ("reserved", c_uint64 * 3),
+        ("handed_over", c_int32),
+        ("blocked_ns", c_int64),
+        ("blocked_so_far_ns", c_int64),
+        ("reserved", c_uint64 * 1),
     ]
 
 

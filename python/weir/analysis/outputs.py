@@ -12,8 +12,9 @@ from weir.results.schema import Run
 NOTE = (
     "Observed: bytes over the time for which the slowest rank was blocked. Storage: bytes over the "
     "time until the files were durable. Hidden: the share of that time for which the program was "
-    "not blocked. Work: the busy work of a repetition, against what was requested; storing in the "
-    "background takes processor time from it. The values are medians."
+    "not blocked. Stager wait: for how long of a repetition's blocked time the slowest rank waited "
+    "for its stager, instead of copying. Work: the busy work of a repetition, against what was "
+    "requested; storing in the background takes processor time from it. The values are medians."
 )
 
 
@@ -22,7 +23,7 @@ def outputs_listing(runs: Sequence[Run]) -> Listing | None:
     found = [(run, run.outputs) for run in runs if run.outputs and run.status == "complete"]
     if not found:
         return None
-    head = ["run", "files", "observed", "storage", "hidden", "work", "of requested"]
+    head = ["run", "files", "observed", "storage", "hidden", "stager wait", "work", "of requested"]
     rows: list[Sequence[Cell]] = []
     hidden: list[tuple[float, str]] = []
     for run, outputs in found:
@@ -44,10 +45,11 @@ def outputs_listing(runs: Sequence[Run]) -> Listing | None:
 
 
 def _row(stream: OutputStream) -> list[Cell]:
-    hidden = stream.hidden_fraction
+    hidden, waited = stream.hidden_fraction, stream.stager_wait
     return [
         f"{stream.files} {stream.stream}",
         Value(stream.observed.median, "bytes/s"),
         Value(stream.storage.median, "bytes/s"),
         None if hidden is None else Value(hidden, "share"),
+        None if waited is None else Value(waited.median, "s"),
     ]

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from weir.bench.program import STAGER, find_program
 from weir.commands.terminal import output_console
-from weir.results.quantities import size_text
+from weir.results.quantities import seconds_text, size_text
 
 stage_app = typer.Typer(rich_markup_mode=None)
 
@@ -262,7 +262,9 @@ def _show(report: dict[str, Any]) -> None:
         console.print("no program")
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("program", "ranks", "held", "written", "over", "steps to store", "state"):
+    for name in (
+        "program", "ranks", "held", "written", "blocked", "over", "steps to store", "state",
+    ):  # fmt: skip
         is_text = name in ("program", "over", "state")
         table.add_column(name, justify="left" if is_text else "right")
     for one in report["sessions"]:
@@ -275,6 +277,7 @@ def _show(report: dict[str, Any]) -> None:
             str(one["ranks"]),
             size_text(one["held_bytes"]),
             size_text(one["written_bytes"]),
+            seconds_text(one["blocked_seconds"]),
             ", ".join(one["carriers"]),
             str(one["steps_to_store"]),
             state,

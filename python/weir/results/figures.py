@@ -85,7 +85,7 @@ def figures_of(run: Run) -> list[Figure]:
                 verdict=judged.get(key),
             )
         )
-    found += _totals_of(run)
+    found += _totals_of(run) + _stager_waits_of(run)
     for action in run.metadata:
         for one in action.rates:
             made = expected.get((action.action, None)) if one.headline else None
@@ -101,6 +101,18 @@ def figures_of(run: Run) -> list[Figure]:
     if run.flag is not None and run.flag.notice is not None:
         times.append((NOTICE, run.flag.notice))
     return found + [Figure(name, None, "span", True, series) for name, series in times]
+
+
+def _stager_waits_of(run: Run) -> list[Figure]:
+    """Returns for how long the slowest rank waited for its stager, by kind of file."""
+    waits = [(one.stream, one.stager_wait) for one in (run.outputs.streams if run.outputs else [])]
+    if run.sink is not None:
+        waits.append((ALL, run.sink.stager_wait))
+    return [
+        Figure(function, "write", "stager_wait", False, series)
+        for function, series in waits
+        if series is not None
+    ]
 
 
 def _totals_of(run: Run) -> list[Figure]:

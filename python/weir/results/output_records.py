@@ -38,6 +38,13 @@ class OutputStream(Record):
             "without staging"
         )
     )
+    stager_wait: StepTimes | None = Field(
+        default=None,
+        description=(
+            "time of a repetition for which the slowest rank waited for its stager, of that for "
+            "which it was blocked: the rest is copying and other calls; null without staging"
+        ),
+    )
 
 
 class Outputs(Record):

@@ -33,6 +33,13 @@ class Sink(Record):
     receiving_capacity: Throughput | None = Field(
         description="rate at which only as many ranks as receive copy them; null without receivers"
     )
+    stager_wait: StepTimes | None = Field(
+        default=None,
+        description=(
+            "time of a repetition for which the slowest rank waited for its stager, apart from "
+            "copying to it; null without stagers"
+        ),
+    )
     efficiency: NonNegative = Field(
         description="measured rate over the smaller capacity of the same repetition, a median"
     )
