@@ -20,7 +20,7 @@
 #include "common/settings.hpp"
 #include "measurement/clock_offset.hpp"
 #include "measurement/core_settings.hpp"
-#include "measurement/environment.hpp"
+#include "measurement/described_nodes.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/quiet.hpp"
@@ -107,8 +107,9 @@ void say_disk_use(const Job& job, const Request& request, const Spare& spare) {
              request.seconds, job.size, most / probe::MiB);
 }
 
+// `nodes` is what describe_nodes() returns on rank 0.
 ordered_json head_of(const Job& job, const Request& request, const Spare& spare,
-                     const Placement& placement) {
+                     const Placement& placement, const nlohmann::json& nodes) {
   ordered_json result;
   result["format"] = "weir-probe";
   result["format_version"] = 1;
@@ -122,8 +123,10 @@ ordered_json head_of(const Job& job, const Request& request, const Spare& spare,
   for (const std::string& directory : request.directories) {
     result["targets"].push_back(probe::describe_target(directory));
   }
-  result["hardware"] = probe::describe_host(request.directories.front());
-  result["system_software"] = describe_system_software();
+  for (const char* const part : {"hardware", "system_software", "nodes"}) {
+    result[part] = nodes[part];
+  }
+  result["hardware"].erase("block_device");  // the targets have theirs
   return result;
 }
 
@@ -137,9 +140,12 @@ Status measure(const Job& job, FailureGuard& guard, const Request& request,
   if (!status) return status;
   const Placement placement = probe::find_placement(job);
   ordered_json result;
-  if (job.rank == 0) {
-    say_disk_use(job, request, spare.value());
-    result = head_of(job, request, spare.value(), placement);
+  if (job.node_rank == 0) {
+    const nlohmann::json nodes = describe_nodes(job.leaders, request.directories.front());
+    if (job.rank == 0) {
+      say_disk_use(job, request, spare.value());
+      result = head_of(job, request, spare.value(), placement, nodes);
+    }
   }
   const auto offset = estimate_clock_offset(job.world, job.deadline_ns());
   if (!offset) return offset.error();

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from probes import make_probe
 from synthetic import make_run
 from weir.analysis.compare import compare
 from weir.analysis.conditions import conditions_of, differences_between
 from weir.analysis.description import node_texts
+from weir.results.node_differences import nodes_of_probe, nodes_of_run
+from weir.results.node_records import DescribedNodes
 from weir.results.schema import Binary, OpenedHints, Run, Start
 
 GIB = 2**30
@@ -140,6 +144,10 @@ def run_on(nodes: int, kinds: list[dict[str, Any]], *, unlisted: int = 0) -> Run
     return Run.model_validate(record)
 
 
+def told_of_nodes(run: Run) -> Iterator[str]:
+    return node_texts(nodes_of_run(run))
+
+
 def kind_of(differences: dict[str, Any], *places: tuple[int, int], **known: Any) -> dict[str, Any]:
     nodes = sum(last - first + 1 for first, last in places)
     kind = {"nodes": nodes, "places": places, "differences": differences, "left_out": []}
@@ -160,7 +168,7 @@ def test_nodes_that_differ_are_told_by_kind() -> None:
     mixed.environment.hardware["network"] = {"eth1": {"mtu_bytes": 9000}}
     mixed.environment.hardware["cards"] = {"one": 1}
     mixed.environment.hardware["memory"] = {"bytes": 64 * GIB}
-    assert list(node_texts(mixed)) == [
+    assert list(told_of_nodes(mixed)) == [
         "7 of 12 nodes differ from that of rank 0",
         "n[001-003,007]: kernel 6.1.4 (rank 0: 6.1.1)",
         "n009: memory 32.0 GiB (rank 0: 64.0 GiB), network eth1 none, "
@@ -168,16 +176,35 @@ def test_nodes_that_differ_are_told_by_kind() -> None:
         "cards differs, too long to be recorded",
         "2 nodes of further kinds",
     ]
-    assert list(node_texts(run_on(12, []))) == ["all 12 nodes are described alike"]
-    assert list(node_texts(run_on(1, []))) == []
-    assert list(node_texts(run_with())) == []
+    assert list(told_of_nodes(run_on(12, []))) == ["all 12 nodes are described alike"]
+    assert list(told_of_nodes(run_on(1, []))) == []
+    assert list(told_of_nodes(run_with())) == []
+
+
+def test_hosts_of_a_probe_that_differ_are_told_like_nodes_of_a_run() -> None:
+    kinds = [kind_of({**NEWER, "file_system": {"options": "ro"}}, (1, 1))]
+    compared = DescribedNodes.model_validate(
+        {"described": 3, "alike": 2, "kinds": kinds, "unlisted": 0}
+    )
+    probe = make_probe(
+        [],
+        ranks_by_host={"b": 2, "a": 2, "c": 2},
+        system_software={"kernel": "6.1.1"},
+        nodes=compared.model_dump(),
+    )
+    probe.targets[0].layout["options"] = "rw"
+    assert list(node_texts(nodes_of_probe(probe))) == [
+        "1 of 3 nodes differ from that of rank 0",
+        "a: kernel 6.1.4 (rank 0: 6.1.1), mount options ro (rank 0: rw)",
+    ]
+    assert list(node_texts(nodes_of_probe(make_probe([])))) == []
 
 
 def test_nodes_whose_places_are_not_kept_are_counted() -> None:
     many = kind_of(NEWER, (1, 2), nodes=5)
-    assert "n[001-002] and 3 more: kernel 6.1.4" in list(node_texts(run_on(12, [many])))[1]
+    assert "n[001-002] and 3 more: kernel 6.1.4" in list(told_of_nodes(run_on(12, [many])))[1]
     elsewhere = kind_of(NEWER, (40, 41))
-    assert "2 nodes: kernel 6.1.4" in list(node_texts(run_on(12, [elsewhere])))[1]
+    assert "2 nodes: kernel 6.1.4" in list(told_of_nodes(run_on(12, [elsewhere])))[1]
 
 
 def test_comparison_names_what_other_nodes_have() -> None:

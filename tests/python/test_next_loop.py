@@ -7,7 +7,7 @@ import pytest
 
 from franklin_in_truth import ADDED, AFTER, MB, MOST_TESTS, Loop, true_rate
 from platforms import make_platform, make_stage
-from weir.follow_up.belief import interval_of
+from weir.follow_up.belief import MEMBERS, Belief, interval_of
 from weir.follow_up.shared_servers import (
     Placed,
     belief_of,
@@ -78,6 +78,22 @@ def test_a_contradicted_part_lets_another_be_the_limit() -> None:
     assert best.tolist() == pytest.approx(np.array([[10.0, 200.0]] * 2))
     moved = moved_singly(form, tests, observed[:1], np.array([[10.0, 1e4]]), (0.02, 3.0))
     assert moved[0].tolist() == pytest.approx([10.0, 200.0])
+
+
+def test_an_explanation_that_no_member_has_comes_back() -> None:
+    """Either part may be the slow one, and no step of a single constant leads to the other."""
+
+    def seconds(values: Parameters, columns: Columns) -> Values:
+        return np.asarray(columns["n"] / np.minimum(values[0], values[1]))
+
+    form = Form("two parts", (Free("one", "", 1, 1e6), Free("other", "", 1, 1e6)), seconds, list)
+    wide = Quantity(value=30, low=10, high=90)
+    all_alike = np.tile([10.0, 30.0], (MEMBERS, 1))
+    tests = {"n": np.array([1.0])}
+    belief = Belief(form, (wide, wide), 1, 0.02, tests, (0.1,), start=all_alike)
+    other = np.mean(belief.members[:, 1] < belief.members[:, 0])
+    assert 0.25 < other < 0.75
+    assert np.min(belief.members, axis=1) == pytest.approx(np.full(MEMBERS, 10.0), rel=0.1)
 
 
 def test_the_loop_finds_the_limit_and_the_sharing_in_at_most_twelve_tests() -> None:

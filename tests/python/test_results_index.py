@@ -162,7 +162,15 @@ def describe_path(root: Path) -> None:
     samples = samples_of("storage_write", lambda _, size: size / 1e8, ranks=(2,), sizes=(4096,))
     messages = [{**samples[0], "operation": "latency", "operation_bytes": 0, "hosts": ["a", "b"]}]
     messages[0]["directory"] = "/scratch"
-    probe = make_probe([*samples, *messages], warnings=["no direct I/O", "one host"])
+    differences = {"system_software": {"kernel": "6.2", "token": "s3cret"}}
+    kind = {"nodes": 1, "places": [[1, 1]], "differences": differences, "left_out": []}
+    probe = make_probe(
+        [*samples, *messages],
+        warnings=["no direct I/O", "one host"],
+        ranks_by_host={"a": 2, "b": 2},
+        system_software={"kernel": "6.1"},
+        nodes={"described": 2, "alike": 1, "kinds": [kind], "unlisted": 0},
+    )
     made = {"measured_utc": "2025-01-23T10:14:40Z", "memory_available_bytes": 2**30}
     one_of_two = {"name": "slow", "rate_bytes_per_second": 5e8, "turn_seconds": 1e-3}
     cached = {
@@ -415,6 +423,12 @@ def test_a_probe_is_joined_with_the_description_that_was_fitted_to_it(of_all_kin
     assert ask(of_all_kinds, sql) == [
         ("platforms/here.probe.json", "test data", "latency", True, None),
         ("platforms/here.probe.json", "test data", "storage_write", True, 1.0),
+    ]
+
+
+def test_a_probe_has_a_row_for_each_difference_of_its_hosts(of_all_kinds: Path) -> None:
+    assert ask(of_all_kinds, "SELECT * FROM probe_differences") == [
+        ("platforms/here.probe.json", 1, 1, "b", "system_software.kernel", "6.2", "6.1")
     ]
 
 

@@ -14,10 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from testbed.hosts import HOSTS_FILES
 from testbed_calls import WEIR_BENCH, MakeHosts, MakeTargets, launcher
 from testbed_transfers import expect_limits
+from weir.results.folder import load_record
+from weir.results.node_differences import node_differences, nodes_of_probe
 from weir.results.platform import Platform, PlatformStage
 from weir.results.platform_file import load_platform
+from weir.results.probe import Probe
 
 TCP_PAYLOAD = 1448 / 1514
 """Share of a full frame beside the headers of Ethernet, IP and TCP with time stamps."""
@@ -68,6 +72,9 @@ def test_each_of_four_targets_has_its_rate(targets: MakeTargets, tmp_path: Path)
 
 def test_one_slow_link_of_four_is_seen(hosts: MakeHosts, tmp_path: Path) -> None:
     made = hosts(4, "1gbit,1gbit,100mbit,1gbit")
+    # The kernel shows a host this file in place of /etc/os-release.
+    release = HOSTS_FILES / made[3].name / "os-release"
+    release.write_text('PRETTY_NAME="Made up 99"\n')
     words = ("--directory", str(tmp_path), "--launcher", shlex.join(launcher(4)))
     words += ("--seconds", "20")
     bits = {host.name: 1e9 for host in made} | {made[2].name: 1e8}
@@ -80,3 +87,10 @@ def test_one_slow_link_of_four_is_seen(hosts: MakeHosts, tmp_path: Path) -> None
         return [rates[host] for host in bits]
 
     expect_limits(link_rates, [rate / 8 * TCP_PAYLOAD for rate in bits.values()], attempts=2)
+    release.unlink()
+    probe = load_record(tmp_path / "found.probe.json", Probe)
+    assert list(probe.ranks_by_host) == [host.name for host in made]
+    (one,) = node_differences(nodes_of_probe(probe))
+    assert (one.hosts, one.path, one.value) == (
+        made[3].name, ("system_software", "distribution"), "Made up 99"
+    )  # fmt: skip

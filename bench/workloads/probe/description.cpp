@@ -18,10 +18,4 @@ nlohmann::ordered_json describe_target(const std::string& directory) {
   return target;
 }
 
-nlohmann::ordered_json describe_host(const std::string& directory) {
-  nlohmann::json hardware = describe_hardware(directory);
-  hardware.erase("block_device");
-  return hardware;
-}
-
 }  // namespace weir::bench::probe

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from weir.results.node_differences import TOO_LONG, hosts_of
+from weir.results.node_differences import TOO_LONG, ComparedNodes, hosts_of
 from weir.results.node_records import NodeKind
 from weir.results.quantities import size_text
-from weir.results.schema import Environment, Run
+from weir.results.schema import Environment
 from weir.results.secrets import may_be_secret, without_secrets
 
 NONE = "none"
@@ -61,21 +61,21 @@ def told_of_kind(kind: NodeKind) -> dict[str, str]:
     return found
 
 
-def node_texts(run: Run) -> Iterator[str]:
-    """Yields whether the nodes of a run are alike, and in what each kind of them differs."""
-    nodes = run.environment.nodes if run.environment else None
-    if run.environment is None or nodes is None or nodes.described < 2:
+def node_texts(compared: ComparedNodes | None) -> Iterator[str]:
+    """Yields whether nodes are alike, and in what each kind of them differs."""
+    if compared is None or compared.nodes.described < 2:
         return
+    nodes = compared.nodes
     if not nodes.unlike:
         yield f"all {nodes.described} nodes are described alike"
         return
     yield f"{nodes.unlike} of {nodes.described} nodes differ from that of rank 0"
-    first = told_of(run.environment)
+    first = told(compared.first)
     for kind in nodes.kinds:
         differences = [
             f"{name} {text}{_beside(first, name)}" for name, text in told_of_kind(kind).items()
         ]
-        yield f"{hosts_of(run, kind)}: {', '.join(differences)}"
+        yield f"{hosts_of(compared.hosts, kind)}: {', '.join(differences)}"
     if nodes.unlisted:
         yield f"{nodes.unlisted} nodes of further kinds"
 

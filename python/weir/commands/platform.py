@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from weir.analysis.description import node_texts
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.job import Job, utc_now, utc_text
 from weir.bench.messages import Progress
@@ -29,6 +30,7 @@ from weir.platform.files import (
     shipped,
 )
 from weir.report.picture_file import SUFFIXES
+from weir.results.node_differences import nodes_of_probe
 from weir.results.platform_file import load_platform, write_platform
 from weir.results.probe import Probe
 from weir.results.revisions import append_revision, changes_of
@@ -135,6 +137,8 @@ def _finish(console: Console, probe: Probe, fresh: Path, target: Path, name: str
     append_revision(target, changes_of(before, platform, {}), "weir platform probe", made_utc)
     draw_platform(console, platform)
     console.print()
+    for text in node_texts(nodes_of_probe(probe)):
+        console.print(text, highlight=False, markup=False)
     if not probe.quiet.quiet:
         warn(f"{probe.quiet.text}: probe again when the machine is quiet")
     if older is not None:

@@ -20,6 +20,7 @@ from weir.results.expectations import Direction
 from weir.results.figures import headlines_of
 from weir.results.imported_records import Imported
 from weir.results.monitor_records import Monitor
+from weir.results.node_differences import nodes_of_run
 from weir.results.quantities import (
     percent_text,
     phase_name,
@@ -119,7 +120,7 @@ def _clock_texts(run: Run) -> Iterator[str]:
 def _system_texts(run: Run) -> Iterator[str]:
     if run.environment:
         yield f"system: {run.environment.quiet.text}"
-    for text in node_texts(run):
+    for text in node_texts(nodes_of_run(run)):
         yield f"nodes: {text}"
     yield from _hint_texts(run)
 

@@ -6,6 +6,10 @@ project's least squares to the results, disturbed by their noise, and to its own
 the width of the interval (randomised maximum likelihood). Members that a result contradicts move;
 what no result is about keeps its spread. Nothing enters but the belief and the results.
 
+A member's fit begins both where the last one ended and at its own draw of the belief. Otherwise an
+explanation that no member has any more could never come back, though later results make it as
+probable as the others; all members would then agree, and no test would seem to teach anything.
+
 Each member sees the results disturbed once more, so their noise counts twice, and explanations that
 differ from the results by several times the noise have too many members. An explanation is which
 part of the model limits each test. It is left out if even its best member is much less probable,
@@ -145,12 +149,13 @@ class Belief:
         weights = self.noise / wide
         observed = np.exp(np.hstack([self._disturbed, weights * drawn]))
         form = _with_belief(self.form, weights)
-        found = self.start
+        afresh = moved_singly(form, self.tests, observed, np.exp(drawn), FACTORS)
+        points = np.vstack([self.start, solve_from(form, self.tests, observed, afresh)])
         for _ in range(SEARCHES):
-            found = best_of_rows(form, self.tests, observed, found)
-            found = moved_singly(form, self.tests, observed, found, FACTORS)
-            found = solve_from(form, self.tests, observed, found)
-        return found
+            points = best_of_rows(form, self.tests, observed, points)
+            points = moved_singly(form, self.tests, observed, points, FACTORS)
+            points = solve_from(form, self.tests, observed, points)
+        return points
 
     def quantities(self) -> dict[str, Quantity]:
         """Returns each constant's median and 95 % interval over the probable members."""

@@ -110,16 +110,17 @@ def solve_from(
 
 
 def best_of_rows(form: Form, columns: Columns, observed: Values, points: Values) -> Values:
-    """Returns, for each row of ``observed``, the best of all ``points`` (rows, parameters).
+    """Returns, for each row of ``observed``, the best of all ``points`` (points, parameters).
 
-    A search that ended in a valley of its own goes on from where another row's search ended.
+    A search that ended in a valley of its own goes on from where another row's search ended. There
+    may be more points than rows.
     """
-    found = _inside(form, np.log(points))
+    every = _inside(form, np.log(points))
+    found = every[: len(observed)].copy()
     everything = np.ones(observed.shape, dtype=bool)
     costs = _costs(_residuals(form, columns, observed, found), everything)
-    own = found.copy()
-    for shift in range(1, len(own)):
-        tried = np.roll(own, shift, axis=0)
+    for shift in range(1, len(every)):
+        tried = np.roll(every, shift, axis=0)[: len(found)]
         new = _costs(_residuals(form, columns, observed, tried), everything)
         better = new < costs
         found[better], costs[better] = tried[better], new[better]

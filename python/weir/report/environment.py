@@ -11,6 +11,7 @@ from weir.report.keyed import key_value_table
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import size
 from weir.report.sources import Source
+from weir.results.node_differences import nodes_of_run
 from weir.results.quantities import phase_name
 from weir.results.schema import Environment, Run
 
@@ -116,7 +117,7 @@ def _machine(run: Run) -> list[Markup]:
         for title, record in groups
         if record
     ]
-    nodes = [element("p", f"Nodes: {text}.") for text in node_texts(run)]
+    nodes = [element("p", f"Nodes: {text}.") for text in node_texts(nodes_of_run(run))]
     return [*tables, *([element("div", *nodes)] if nodes else [])]
 
 

@@ -1,16 +1,30 @@
-"""In which parts of their descriptions the nodes of a run differ from rank 0's."""
+"""In which parts of their descriptions the nodes of a run or a probe differ from rank 0's."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from weir.results.host_list import fold_hosts
-from weir.results.node_records import NodeKind
+from weir.results.node_records import DescribedNodes, NodeKind
+from weir.results.probe import Probe
 from weir.results.schema import Run
+from weir.results.secrets import may_be_secret, without_secrets
 
 TOO_LONG = "differs, too long to be recorded"
+
+
+@dataclass(frozen=True)
+class ComparedNodes:
+    """The nodes of a run or a probe, each compared with that of rank 0."""
+
+    first: Mapping[str, Any]
+    """The description of rank 0's node, by groups such as ``hardware``."""
+    nodes: DescribedNodes
+    hosts: Sequence[str]
+    """The hosts by their places."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +43,41 @@ class NodeDifference:
     """That of rank 0's node; None if it has no such part."""
 
 
-def node_differences(run: Run) -> Iterator[NodeDifference]:
-    """Yields the differences by kind of nodes."""
+def nodes_of_run(run: Run) -> ComparedNodes | None:
+    """Returns the nodes of a run; None if they were not described."""
     environment = run.environment
     if environment is None or environment.nodes is None:
+        return None
+    hosts = [node.host for node in run.nodes]
+    return ComparedNodes(environment.model_dump(), environment.nodes, hosts)
+
+
+def nodes_of_probe(probe: Probe) -> ComparedNodes | None:
+    """Returns the nodes of a probe; None if they were not compared.
+
+    Their file system and block device are those of the first directory.
+    """
+    if probe.nodes is None:
+        return None
+    target = probe.targets[0]
+    told = {"type": target.file_system, "mount_point": target.mount, "source": target.device}
+    file_system = {**target.layout, **told}
+    hardware = {**probe.hardware, "block_device": file_system.pop("block_device", None)}
+    first = {
+        "hardware": hardware,
+        "system_software": probe.system_software,
+        "file_system": file_system,
+    }
+    return ComparedNodes(first, probe.nodes, list(probe.ranks_by_host))
+
+
+def node_differences(compared: ComparedNodes | None) -> Iterator[NodeDifference]:
+    """Yields the differences by kind of nodes."""
+    if compared is None:
         return
-    first = environment.model_dump()
-    for number, kind in enumerate(environment.nodes.kinds, 1):
-        hosts = hosts_of(run, kind)
+    first = compared.first
+    for number, kind in enumerate(compared.nodes.kinds, 1):
+        hosts = hosts_of(compared.hosts, kind)
         for path, value in leaves(kind.differences):
             yield NodeDifference(number, kind.nodes, hosts, path, value, _at(first, path))
         for name in kind.left_out:
@@ -44,14 +85,36 @@ def node_differences(run: Run) -> Iterator[NodeDifference]:
             yield NodeDifference(number, kind.nodes, hosts, path, TOO_LONG, _at(first, path))
 
 
-def hosts_of(run: Run, kind: NodeKind) -> str:
+def hosts_of(hosts: Sequence[str], kind: NodeKind) -> str:
     """Returns the hosts of a kind as ``n[4-6],n9``, with the number of those that are not known."""
-    names = [node.host for first, last in kind.places for node in run.nodes[first : last + 1]]
+    names = [host for first, last in kind.places for host in hosts[first : last + 1]]
     listed = fold_hosts(names)
     more = kind.nodes - len(names)
     if more <= 0:
         return listed
     return f"{listed} and {more} more" if listed else f"{more} nodes"
+
+
+def difference_rows(compared: ComparedNodes | None) -> Iterator[dict[str, Any]]:
+    """Yields each difference with its name and its values as SQL has them, without secrets."""
+    for one in node_differences(compared):
+        if not may_be_secret("_".join(one.path)):
+            yield {
+                "difference": one,
+                "name": ".".join(one.path),
+                "value": shown_part(one.value),
+                "first_value": shown_part(one.first_value),
+            }
+
+
+def shown_part(value: object) -> str | None:
+    """Returns a part of a node's description as text, without values that may be secrets."""
+    return None if value is None else without_secrets(text_of(value))
+
+
+def text_of(value: object) -> str:
+    """Returns a value as a parameter in JSON is read by SQL, such as ``true``."""
+    return json.dumps(value) if isinstance(value, bool | list | dict) else str(value)
 
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -21,6 +21,7 @@ from weir.results.errors import ResultError
 from weir.results.exploration import LEDGER_FILE, ExplorationStep, load_steps
 from weir.results.folder import RUN_FILE, load_record, read_text
 from weir.results.ledger import read_ledger
+from weir.results.node_differences import difference_rows, nodes_of_probe
 from weir.results.platform import Platform
 from weir.results.platform_file import load_platform
 from weir.results.probe import Probe, Sample
@@ -41,6 +42,11 @@ _TABLES = {
         quiet BOOLEAN probe.quiet.quiet, load_before DOUBLE probe.quiet.load_before,
         warnings VARCHAR warnings, targets JSON targets, hardware JSON hardware,
         system_software JSON system_software
+    """),
+    "probe_differences": Columns("""
+        probe VARCHAR place, kind INTEGER difference.kind, nodes BIGINT difference.nodes,
+        hosts VARCHAR difference.hosts, name VARCHAR name, value VARCHAR value,
+        first_value VARCHAR first_value
     """),
     "probe_samples": Columns("""
         probe VARCHAR place, operation VARCHAR sample.operation, ranks INTEGER sample.ranks,
@@ -163,8 +169,14 @@ def _of_probe(place: str, platform: str | None, probe: Probe) -> Found:
         "hardware": json.dumps(probe.hardware),
         "system_software": json.dumps(probe.system_software),
     }
-    samples = [_of_sample(place, one) for one in probe.samples]
-    return {"probes": _rows("probes", [about]), "probe_samples": _rows("probe_samples", samples)}
+    differences = difference_rows(nodes_of_probe(probe))
+    return {
+        "probes": _rows("probes", [about]),
+        "probe_differences": _rows(
+            "probe_differences", ({"place": place} | d for d in differences)
+        ),
+        "probe_samples": _rows("probe_samples", (_of_sample(place, one) for one in probe.samples)),
+    }
 
 
 def _of_sample(place: str, sample: Sample) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from weir.results.metadata_rates import ItemOperation
+from weir.results.node_records import DescribedNodes
 from weir.results.record import Count, NonNegative, Record
 from weir.results.schema import Quiet
 
@@ -108,6 +109,13 @@ class Probe(Record):
         description="processors, caches, memory and devices, as hwloc reports them"
     )
     system_software: dict[str, Any]
+    nodes: DescribedNodes | None = Field(
+        default=None,
+        description=(
+            "in what other hosts differ from that of rank 0, in the order of `ranks_by_host`, with "
+            "the file system of the first directory; null: made by a Weir that did not compare them"
+        ),
+    )
     quiet: Quiet
     warnings: list[str] = Field(
         default_factory=list, description="missing measurements, with the reasons"

@@ -23,9 +23,15 @@ from typing import Any
 from weir.results.campaign import Campaign, MadeFor
 from weir.results.columns import Columns, Row
 from weir.results.figures import figures_of, parts_of, values_of
-from weir.results.node_differences import leaves, node_differences
+from weir.results.node_differences import (
+    difference_rows,
+    leaves,
+    nodes_of_run,
+    shown_part,
+    text_of,
+)
 from weir.results.schema import Run
-from weir.results.secrets import may_be_secret, without_secrets
+from weir.results.secrets import may_be_secret
 from weir.results.served_by import served_by
 
 _COLUMNS: dict[str, str] = {
@@ -226,11 +232,11 @@ def rows_of(
     found: dict[str, Iterable[dict[str, Any]]] = {
         "runs": [_about(run) | {"folder": folder, "changed": "; ".join(changes) or None}],
         "parameters": [
-            {"name": name, "value": _text_of(one.value), "parameter": one}
+            {"name": name, "value": text_of(one.value), "parameter": one}
             for name, one in run.parameters.items()
         ],
         "factors": [
-            {"made": made, "campaign": campaign, "name": name, "value": _text_of(value)}
+            {"made": made, "campaign": campaign, "name": name, "value": text_of(value)}
             for name, value in (
                 made.campaign.combinations[made.run.combination].items() if made else ()
             )
@@ -260,7 +266,7 @@ def rows_of(
             for host, phase in (*parts, *actions)
         ],
         "conditions": [
-            {"name": ".".join(path), "value": _shown(value)}
+            {"name": ".".join(path), "value": shown_part(value)}
             for path, value in _environment_of(run)
             if not may_be_secret("_".join(path))
         ],
@@ -275,16 +281,7 @@ def rows_of(
             for name in sorted({*one.given, *one.effective})
             if not may_be_secret(name)
         ],
-        "node_differences": [
-            {
-                "difference": one,
-                "name": ".".join(one.path),
-                "value": _shown(one.value),
-                "first_value": _shown(one.first_value),
-            }
-            for one in node_differences(run)
-            if not may_be_secret("_".join(one.path))
-        ],
+        "node_differences": list(difference_rows(nodes_of_run(run))),
     }
     return {
         table: [_TABLES[table].row_of({"run": run, **one}) for one in rows]
@@ -306,17 +303,7 @@ def _about(run: Run) -> dict[str, Any]:
     }
 
 
-def _text_of(value: object) -> str:
-    """Returns a value as a parameter in JSON is read by SQL, such as ``true``."""
-    return json.dumps(value) if isinstance(value, bool | list | dict) else str(value)
-
-
 def _environment_of(run: Run) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yields what the environment says of the node of rank 0, and whether the system was quiet."""
     if run.environment is not None:
         yield from leaves(run.environment.model_dump(exclude={"nodes"}))
-
-
-def _shown(value: object) -> str | None:
-    """Returns a part of a node's description as text, without values that may be secrets."""
-    return None if value is None else without_secrets(_text_of(value))
