@@ -42,7 +42,7 @@ CASES = (
     ),
     Case(
         "`intrepid`, `two-phase`, 64 KiB of a rank",
-        ("messages", "--platform", "intrepid", "--strategy", "two-phase",
+        ("messages", "--platform", "intrepid", "--strategy", "two-phase", "--aggregators", "64",
          "--bytes", "64k", "--buffer", "64k"),
     ),
     Case(

@@ -44,8 +44,7 @@ struct Start {
 
 Start start_of(const array::StridedCopy& to_file) {
   Start start{to_file.to_offset, to_file.to_offset + to_file.bytes};
-  for (int level = 0; level < to_file.levels.size(); ++level) {
-    const array::CopyLevel& along = to_file.levels[level];
+  for (const array::CopyLevel& along : to_file.levels) {
     start.end += (along.count - 1) * along.to_stride;
   }
   return start;
