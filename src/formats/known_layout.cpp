@@ -1,6 +1,7 @@
 #include "formats/known_layout.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,8 @@
 
 namespace weir::storage {
 namespace {
+
+constexpr std::size_t most_known_layouts = 4;
 
 Status make_file(const std::string& path, const Striping& striping, LaidOutBytes& bytes) {
   auto made = make_incomplete_file(path, striping);
@@ -44,19 +47,22 @@ bool is_same(const FileDescription& a, const FileDescription& b) {
 
 Result<Room> KnownLayout::lay_out(const Format& format, const FileDescription& file,
                                   const std::string& path) {
-  if (format_ == &format && is_same(file_, file)) {
-    if (Status made = make_file(path, file.striping, bytes_); !made.ok()) return made.error();
-    Room room = room_;
+  const auto found = std::ranges::find_if(
+      known_, [&](const Known& one) { return one.format == &format && is_same(one.file, file); });
+  if (found != known_.end()) {
+    known_.splice(known_.begin(), known_, found);
+    if (Status made = make_file(path, file.striping, found->bytes); !made.ok()) return made.error();
+    Room room = found->room;
     const DataFiles files = DataFiles::one(incomplete_path(path));
     for (StoredArray& one : room.map.arrays) one.map.files = files;
     return room;
   }
   auto room = format.lay_out(file, path);
   if (!room || !room.value().laid_out) return room;
-  format_ = &format;
-  file_ = file;
-  bytes_ = *std::exchange(room.value().laid_out, std::nullopt);
-  room_ = room.value();
+  LaidOutBytes bytes = *std::exchange(room.value().laid_out, std::nullopt);
+  known_.push_front(
+      {.format = &format, .file = file, .room = room.value(), .bytes = std::move(bytes)});
+  if (known_.size() > most_known_layouts) known_.pop_back();
   return room;
 }
 

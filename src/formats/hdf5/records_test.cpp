@@ -3,6 +3,8 @@
 #include <hdf5.h>
 
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -48,9 +50,9 @@ TEST(Hdf5Records, AreCompoundsOfNamedMembers) {
   ASSERT_GE(H5Dread(dataset.id(), value.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto bytes = test_element(table_with("").arrays[0].type, static_cast<std::int64_t>(i), 1);
-    double written = 0;
+    std::uint64_t written = 0;
     std::memcpy(&written, bytes.data() + record_name_bytes, sizeof written);
-    EXPECT_EQ(std::memcmp(&values.at(i), &written, sizeof written), 0) << i;
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(values.at(i)), written) << i;
   }
 }
 
