@@ -139,12 +139,12 @@ std::string OutputRun::how_verified() const {
 
 std::string table(const Content& content, const std::vector<const OutputRun*>& runs) {
   std::string text = content.headline() + "\n";
-  text += fmt::format("{:<26} {:<11} {:>16} {:>16} {:>8} {:>14}\n", "MiB/s", "", "observed",
+  text += fmt::format("{:<30} {:<11} {:>16} {:>16} {:>8} {:>14}\n", "MiB/s", "", "observed",
                       "storage", "hidden", "stager wait ms");
   for (const OutputRun* run : runs) {
     for (const OutputRun::KindFigures& one : run->kinds()) {
       text += fmt::format(
-          "{:<26} {:<11} {:>16.1f} {:>16.1f} {:>8} {:>14}\n", run->label(), one.kind.name,
+          "{:<30} {:<11} {:>16.1f} {:>16.1f} {:>8} {:>14}\n", run->label(), one.kind.name,
           one.observed.median() / mebibyte, one.storage.median() / mebibyte,
           one.hidden.empty() ? std::string("-")
                              : fmt::format("{:.0f} %", 100 * one.hidden_median()),

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/clock.hpp"
 #include "measurement/aggregate.hpp"
 #include "measurement/cache_verdict.hpp"
 #include "measurement/repetition.hpp"
