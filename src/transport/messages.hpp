@@ -24,7 +24,7 @@
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 8;
+inline constexpr std::uint16_t protocol_version = 9;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
@@ -197,7 +197,8 @@ struct Welcome {
   std::int64_t block_bytes = 0;
   std::string stager;  // differs for each process that runs as a stager
   // Version of UCX over which a rank may bring bytes; "": none.
-  std::string ucx = {};  // NOLINT(readability-redundant-member-init): may be left out
+  std::string ucx = {};      // NOLINT(readability-redundant-member-init): may be left out
+  bool has_journal = false;  // steps that are accepted survive the stager
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 // A rank or a stager that cannot read what it was sent also says so by this.
@@ -243,6 +244,7 @@ struct Locked {
 struct Accepted {
   std::uint64_t ticket = 0;
   Outcome outcome;
+  bool in_journal = false;  // the step is durable in the stager's journal
   friend bool operator==(const Accepted&, const Accepted&) = default;
 };
 struct Stored {

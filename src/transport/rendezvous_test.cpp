@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "system/test_folder.hpp"
+#include "transport/messages.hpp"
 #include "transport/proof.hpp"
 
 namespace weir::transport {
@@ -43,9 +44,10 @@ TEST(Rendezvous, DamageIsRefusedOrMeansSomethingElse) {
   }
   EXPECT_FALSE(parse_rendezvous(text + "\n", "f").ok());
   const std::string key(32, '0');
-  EXPECT_TRUE(parse_rendezvous("weir-stager 8 127.0.0.1:1 cookie " + key + "\n", "f").ok());
+  const std::string own = "weir-stager " + std::to_string(protocol_version);
+  EXPECT_TRUE(parse_rendezvous(own + " 127.0.0.1:1 cookie " + key + "\n", "f").ok());
   for (const char* const wrong : {"localhost:1 cookie ", "127.0.0.1:1 kerberos ", "127.0.0.1:1 "}) {
-    EXPECT_FALSE(parse_rendezvous(std::string("weir-stager 8 ") + wrong + key + "\n", "f").ok());
+    EXPECT_FALSE(parse_rendezvous(own + " " + wrong + key + "\n", "f").ok());
   }
   std::mt19937 random(1);
   for (int i = 0; i < 5000; ++i) {
