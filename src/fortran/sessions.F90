@@ -38,7 +38,7 @@ module weir_sessions
     character(len=:), allocatable :: io_groups       ! '4', or of every node: '0,0,1,1', '0*2,1*2'
     character(len=:), allocatable :: aggregator_placement  ! 'spread', 'nearest', 'first', 'priced'
     character(len=:), allocatable :: staging_lost    ! 'fail', 'direct'
-    character(len=:), allocatable :: durability      ! of files: 'step', 'operation', 'none', 'journal'
+    character(len=:), allocatable :: durability      ! of files: as in weir_file_options
   end type
 
   ! Handles are copied by assignment. `close` ends them; the end of the variable does not.
