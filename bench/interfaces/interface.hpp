@@ -107,6 +107,7 @@ struct SessionSettings {
   bool column_major = false;
   std::vector<std::string> directories = {};  // of the files, round-robin; below two: as the path
   std::string staging = {};  // who stores what is written, by Weir's name; "": the ranks
+  bool in_journal = false;   // with `staging`: a step has ended when it is in the stagers' journals
 };
 
 // A view of equal pieces of a file: `piece_bytes` from `start` on, and again after each `period`.

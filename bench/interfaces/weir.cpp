@@ -27,6 +27,11 @@ Status outcome(const char* operation, const std::string& path, int code) {
   return error;
 }
 
+const char* durability_of(const SessionSettings& settings) {
+  if (settings.in_journal) return "journal";
+  return settings.durability == storage::Durability::none ? "none" : "step";
+}
+
 class WeirFile final : public File {
  public:
   WeirFile(const FileRequest& request, weir_session* session, weir_distribution* distribution)
@@ -124,7 +129,7 @@ class WeirFile final : public File {
     const array::Indices& shape = part_.shape().extents();
     weir_file_options options = {};
     options.format = format.c_str();
-    options.durability = settings.durability == storage::Durability::none ? "none" : "step";
+    options.durability = durability_of(settings);
     weir_define_options defined = {};
     if (settings.chunk) defined.chunks = settings.chunk->begin();
     if (!settings.codec.empty()) defined.codec = settings.codec.c_str();
@@ -232,7 +237,7 @@ class WeirArraysFile final : public File {
   Status create(const std::string& format, const SessionSettings& settings) {
     weir_file_options options = {};
     options.format = format.c_str();
-    options.durability = settings.durability == storage::Durability::none ? "none" : "step";
+    options.durability = durability_of(settings);
     options.unwritten = "error";
     int code = weir_file_create(session_, path_.c_str(), &options, &file_);
     for (std::size_t i = 0; i < boxes_.size() && code >= 0; ++i) code = define(i);
@@ -300,6 +305,7 @@ class WeirSession final : public Session {
     if (!settings().io_groups.empty()) options.io_groups = settings().io_groups.c_str();
     if (!settings().placement.empty()) options.aggregator_placement = settings().placement.c_str();
     if (!settings().staging.empty()) options.staging = settings().staging.c_str();
+    options.durability = settings().in_journal ? "journal" : "step";
     const int code = weir_session_open(settings().communicator, &options, &session_);
     return outcome("weir_session_open", no_path, code);
   }

@@ -165,7 +165,10 @@ typedef struct weir_session_options {
                                write the next steps themselves; one line on standard error says
                                so, and further ones name the accepted steps that were stored or are
                                lost; docs/staging.md). Null: fail. */
-  uint64_t reserved[4];
+  const char* durability;   /* the durability of files whose own options do not say: as in
+                               weir_file_options. With "journal", opening the session fails unless
+                               its stagers keep journals. Null: step. */
+  uint64_t reserved[3];
 } weir_session_options;
 
 /* Opens a session on the ranks of `communicator` (an intracommunicator). Weir duplicates the
@@ -410,7 +413,10 @@ typedef struct weir_file_options {
   const char* durability; /* from when on written data survives a crash of the system: "step" (when
                              weir_file_step_end returns), "operation" (also when each write
                              returns), "none" (whenever the system writes it; a crash of the program
-                             alone loses no step that has ended). Null: "step" */
+                             alone loses no step that has ended), "journal" (with staging:
+                             weir_file_step_end returns when the step is in the journals of its
+                             stagers, so that it survives these, too; one that a journal cannot
+                             take is on storage then). Null: as the session's option */
   const char* step_dimension; /* the name of the dimension along which arrays grow; null: "step" */
   int64_t alignment_bytes;    /* arrays of at least this size begin at a multiple of it, such as a
                                  stripe or a lock block, where the format leaves a choice. 1:

@@ -42,6 +42,12 @@ constexpr std::array<std::pair<StagingLost, std::string_view>, 2> staging_lost_c
     {StagingLost::fail, "fail"},
     {StagingLost::direct, "direct"},
 }};
+constexpr std::array<std::pair<FileDurability, std::string_view>, 4> durability_choices = {{
+    {{.storage = storage::StepDurability::step}, "step"},
+    {{.storage = storage::StepDurability::operation}, "operation"},
+    {{.storage = storage::StepDurability::none}, "none"},
+    {{.storage = storage::StepDurability::step, .in_journal = true}, "journal"},
+}};
 
 // Returns what explain() says of a session with stagers.
 std::string staging_text(std::span<const RequestedPart> parts) {
@@ -72,6 +78,27 @@ std::string_view name_of(StagingLost choice) {
 
 std::optional<StagingLost> parse_staging_lost(std::string_view name) {
   for (const auto& [choice, known] : staging_lost_choices) {
+    if (known == name) return choice;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> durability_names() {
+  std::vector<std::string_view> names;
+  names.reserve(durability_choices.size());
+  for (const auto& [choice, name] : durability_choices) names.push_back(name);
+  return names;
+}
+
+std::string_view name_of(const FileDurability& durability) {
+  const auto* const found = std::ranges::find_if(durability_choices, [&](const auto& one) {
+    return one.first.storage == durability.storage && one.first.in_journal == durability.in_journal;
+  });
+  return found == durability_choices.end() ? "" : found->second;
+}
+
+std::optional<FileDurability> parse_durability(std::string_view name) {
+  for (const auto& [choice, known] : durability_choices) {
     if (known == name) return choice;
   }
   return std::nullopt;
@@ -260,6 +287,8 @@ Status Collective::move_alone(OpenArray& file, Direction direction, const OwnReg
   return aggregation::move_alone(file, direction, own.region, own.pieces.front());
 }
 
+Status Collective::can_journal() const { return aggregation::can_journal(*state_); }
+
 Result<std::string> Collective::explain(std::span<const ArrayPart> parts, Direction direction) {
   std::vector<RequestedPart> checked;
   for (const ArrayPart& part : parts) {
@@ -312,15 +341,15 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
 
   if (possible.ok() && settings.engine) possible = state.engines->check(*settings.engine);
   const Call call = Call::of(
-      fmt::format("Collective::create({} {} {} {} {} {} {} io_groups '{}' {} {} {} {} {} '{}'; {})",
-                  name_of(settings.strategy), name_of(settings.engine), settings.aggregators,
-                  settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
-                  settings.ranks_per_node, settings.io_groups.text(),
-                  settings.node_places.has_value(), settings.alignment_bytes,
-                  settings.staging.text(), name_of(settings.staging_lost),
-                  topology::name_of(settings.placement),
-                  settings.network ? settings.network->text() : std::string(),
-                  text_of(settings.rates, settings.targets)),
+      fmt::format(
+          "Collective::create({} {} {} {} {} {} {} io_groups '{}' {} {} {} {} {} {} '{}'; {})",
+          name_of(settings.strategy), name_of(settings.engine), settings.aggregators,
+          settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
+          settings.ranks_per_node, settings.io_groups.text(), settings.node_places.has_value(),
+          settings.alignment_bytes, settings.staging.text(), name_of(settings.staging_lost),
+          name_of(settings.durability), topology::name_of(settings.placement),
+          settings.network ? settings.network->text() : std::string(),
+          text_of(settings.rates, settings.targets)),
       possible);
   Status agreed = agree(channel, state.communicator, call, deadline);
   if (agreed.ok() && !settings.engine) {
@@ -382,6 +411,15 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
                        ? plan::Stagers{.count = state.group->nodes(), .exist = false}
                        : plan::Stagers{.count = state.staging->stagers(),
                                        .on_other_nodes = state.staging->stager().is_remote()};
+  if (chosen.durability.in_journal) {
+    // All ranks know the same of their stagers.
+    if (Status can = aggregation::can_journal(state); !can.ok()) return can.error();
+    if (state.rank == 0 && state.staging->has_several()) {
+      fmt::print(stderr,
+                 "weir: durability is 'journal', and the ranks have several stagers, which keep no "
+                 "step in their journals: each step ends when it is on storage\n");
+    }
+  }
   state.planner =
       std::make_unique<plan::Planner>(state.group->topology(), chosen.targets, chosen.rates,
                                       state.rank, state.group->holders_per_node());

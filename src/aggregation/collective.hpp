@@ -42,8 +42,8 @@
 #include "plan/engine.hpp"
 #include "plan/parameters.hpp"
 #include "plan/platform_rates.hpp"
-#include "plan/staged_price.hpp"
 #include "plan/request.hpp"
+#include "plan/staged_price.hpp"
 #include "system/step_durability.hpp"
 #include "topology/aggregator_placement.hpp"
 #include "topology/io_groups.hpp"
@@ -72,6 +72,16 @@ enum class StagingLost : std::uint8_t { fail, direct };
 [[nodiscard]] std::vector<std::string_view> staging_lost_names();
 [[nodiscard]] std::string_view name_of(StagingLost choice);
 [[nodiscard]] std::optional<StagingLost> parse_staging_lost(std::string_view name);
+
+// From when on the steps of a file survive. `in_journal`: a step has ended only when it is in the
+// journals of its stagers, or else stored. Where no stager has a part of it, it is stored anyway.
+struct FileDurability {
+  storage::StepDurability storage = storage::StepDurability::step;
+  bool in_journal = false;
+};
+[[nodiscard]] std::vector<std::string_view> durability_names();
+[[nodiscard]] std::string_view name_of(const FileDurability& durability);
+[[nodiscard]] std::optional<FileDurability> parse_durability(std::string_view name);
 
 // Zero and default values mean that a value is chosen. The settings are equal on all ranks.
 struct CollectiveSettings {
@@ -102,7 +112,8 @@ struct CollectiveSettings {
   // Where the stagers run through which files with steps are written (session_staging.hpp).
   topology::StagerPlacement staging;
   StagingLost staging_lost = StagingLost::fail;
-  plan::Stagers stagers;  // set by create(): these, or those with which writes are compared
+  plan::Stagers stagers;      // set by create(): these, or those with which writes are compared
+  FileDurability durability;  // of files that are not given one
   // Alignment of the boundaries between aggregators' parts of a file, in bytes; 0: at stripes, lock
   // blocks and pages.
   std::int64_t alignment_bytes = 0;
@@ -148,7 +159,8 @@ enum class Unwritten { is_filled, is_error };
 struct FileSettings {
   std::string format;  // a name known to storage::find_format()
   storage::StepDurability durability = storage::StepDurability::step;
-  bool rewrite = false;  // arrays that do not grow may be rewritten in place at any time
+  bool in_journal = false;  // FileDurability
+  bool rewrite = false;     // arrays that do not grow may be rewritten in place at any time
   // With `rewrite`: the file is one array, into which several runs may write at the same time.
   // Opening it takes no lock, and the first sync also makes its names durable.
   bool in_place = false;
@@ -201,6 +213,8 @@ class Collective {
   // Releases this rank's locks on its files, in a session that is over but stays open because MPI
   // may still use it. Not collective.
   void release_locks();
+  // Does what can_journal() in session_staging.hpp does.
+  [[nodiscard]] Status can_journal() const;
   // Collective. Does what leave_lost_stagers() in session_staging.hpp does.
   Status leave_lost_stagers();
 

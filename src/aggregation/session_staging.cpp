@@ -116,21 +116,30 @@ Result<transport::SessionId> name_session(CollectiveState& state) {
   return session;
 }
 
-// Collective. Returns for each rank a number that is the same for ranks with one stager only.
-Result<std::vector<std::int64_t>> stagers_of_ranks(CollectiveState& state,
-                                                   const std::string& stager) {
+// What a rank tells of its stager.
+struct StagerOfRank {
+  std::int64_t number = 0;  // the same for ranks with one stager only
+  std::int64_t has_journal = 0;
+};
+
+// Collective. Returns what each rank tells.
+Result<std::vector<StagerOfRank>> stagers_of_ranks(CollectiveState& state,
+                                                   const StagerClient& client) {
   struct Told {
-    std::int64_t mine = 0;
-    std::vector<std::int64_t> all;
+    StagerOfRank mine;
+    std::vector<StagerOfRank> all;
   };
   ranks::KeptUntilDone<Told> told;
-  told->mine = static_cast<std::int64_t>(Call::of(stager).digest);
+  told->mine = {.number = static_cast<std::int64_t>(Call::of(client.stager()).digest),
+                .has_journal = client.has_journal() ? 1 : 0};
   told->all.resize(static_cast<std::size_t>(state.ranks));
+  constexpr int numbers = sizeof(StagerOfRank) / sizeof(std::int64_t);
   ranks::Pending pending;
-  const Status done = finish(state,
-                             ranks::gather_at_all(pending, &told->mine, 1, told->all.data(),
-                                                  MPI_INT64_T, state.communicator),
-                             pending, "the other ranks to find their stagers");
+  const Status done =
+      finish(state,
+             ranks::gather_at_all(pending, &told->mine.number, numbers, &told->all.data()->number,
+                                  MPI_INT64_T, state.communicator),
+             pending, "the other ranks to find their stagers");
   if (done.ok()) return std::move(told->all);
   told.keep_for_good();
   return done.error();
@@ -179,12 +188,16 @@ Result<std::unique_ptr<SessionStaging>> SessionStaging::open(CollectiveState& st
   Status agreed = agree_on(state, connected ? Status() : Status(connected.error()));
   if (!agreed.ok()) return agreed.error();
   const std::shared_ptr<StagerClient> client = std::move(connected).value();
-  const auto stagers = stagers_of_ranks(state, client->stager());
+  const auto stagers = stagers_of_ranks(state, *client);
   if (!stagers) return stagers.error();
   const auto& all = stagers.value();
-  const bool has_several = std::ranges::count(all, all.front()) < std::ssize(all);
-  const auto own = all.begin() + state.rank;
-  const bool joins = std::find(all.begin(), own, *own) == own && state.rank != 0;
+  const auto has_own = [&](const StagerOfRank& one) {
+    return one.number == all[static_cast<std::size_t>(state.rank)].number;
+  };
+  const bool has_several = std::ranges::any_of(
+      all, [&](const StagerOfRank& one) { return one.number != all.front().number; });
+  const bool joins =
+      state.rank != 0 && std::ranges::find_if(all, has_own) == all.begin() + state.rank;
   if (has_several) {
     if (Status joined = join_stagers(state, *client, joins); !joined.ok()) return joined.error();
   }
@@ -194,13 +207,36 @@ Result<std::unique_ptr<SessionStaging>> SessionStaging::open(CollectiveState& st
   });
   std::unique_ptr<SessionStaging> made(new SessionStaging(client));
   made->has_several_ = has_several;
-  made->stagers_ = std::ssize(std::set<std::int64_t>(all.begin(), all.end()));
+  std::set<std::int64_t> numbers;
+  for (const StagerOfRank& one : all) numbers.insert(one.number);
+  made->stagers_ = std::ssize(numbers);
+  const auto without = std::ranges::find(all, 0, &StagerOfRank::has_journal);
+  if (without != all.end()) {
+    made->without_journal_ = fmt::format("rank {}", without - all.begin());
+  }
   made->has_joined_ = joins;
   return made;
 }
 
 Status SessionStaging::seal(std::uint64_t number, storage::StepDurability durability) {
   return has_joined_ ? stager_->seal({number, durability}) : Status();
+}
+
+Status SessionStaging::can_journal() const {
+  if (without_journal_.empty()) return {};
+  return invalid_argument(
+      fmt::format("durability is 'journal', but the stager of {} keeps none: start it by `weir "
+                  "stage start --journal FOLDER`, or set WEIR_STAGER_JOURNAL=FOLDER for the "
+                  "session that starts it",
+                  without_journal_));
+}
+
+Status can_journal(const CollectiveState& state) {
+  if (state.staging != nullptr) return state.staging->can_journal();
+  if (state.lost_staging != nullptr) return {};  // the ranks store what they write
+  return invalid_argument(
+      "durability is 'journal', but staging is 'none', and only stagers keep a journal: set "
+      "WEIR_STAGING or the option staging, or give the durability 'step'");
 }
 
 Status SessionStaging::settle(CollectiveState& state) {
@@ -224,10 +260,11 @@ void SessionStaging::note(const std::string& path, std::uint64_t ticket, std::in
 
 Result<std::uint64_t> SessionStaging::order(const std::string& path, std::uint64_t seal,
                                             storage::StepDurability durability) {
-  auto ticket = stager_->commit(
+  const auto ticket = stager_->commit(
       {.path = path, .durability = durability, .names_sums = false, .seal = seal, .update = {}});
-  if (ticket) note(path, ticket.value());
-  return ticket;
+  if (!ticket) return ticket.error();
+  note(path, ticket.value().ticket);
+  return ticket.value().ticket;
 }
 
 Status SessionStaging::sync_array(CollectiveState& state, const std::string& path) {

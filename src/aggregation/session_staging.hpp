@@ -47,6 +47,8 @@ class SessionStaging {
   [[nodiscard]] bool has_several() const { return has_several_; }
   // Returns the number of the ranks' stagers.
   [[nodiscard]] std::int64_t stagers() const { return stagers_; }
+  // Fails if what the ranks hand over is in no journal; alike on all ranks.
+  [[nodiscard]] Status can_journal() const;
   // Returns whether a stager may see what ranks have written, or ranks what it has, later than
   // processes of one node do.
   [[nodiscard]] bool is_on_other_nodes() const { return has_several_ || stager_->is_remote(); }
@@ -103,8 +105,9 @@ class SessionStaging {
   std::shared_ptr<storage::OpenFiles> files_;
   bool has_several_ = false;
   std::int64_t stagers_ = 1;
-  bool has_joined_ = false;                  // this rank seals the steps of its stager
-  std::uint64_t seal_ = 0;                   // the last one
+  std::string without_journal_;  // the first rank whose stager has none; "": all have one
+  bool has_joined_ = false;      // this rank seals the steps of its stager
+  std::uint64_t seal_ = 0;       // the last one
   std::optional<std::uint64_t> last_write_;  // the seal before it; 0: no step had ended
   std::int64_t settlements_ = 0;
   struct HandedOver {
@@ -113,6 +116,9 @@ class SessionStaging {
   };
   std::map<std::string, HandedOver> tickets_;  // by absolute path, as it was spelled
 };
+
+// Fails if the durability "journal" is impossible in this session; alike on all ranks.
+[[nodiscard]] Status can_journal(const CollectiveState& state);
 
 // Returns how many steps of a file readers see, 1 if none of its arrays grows; nothing if it has
 // not got its name yet.

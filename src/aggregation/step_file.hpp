@@ -160,6 +160,7 @@ class StepFile {
   void tell_what_is_not_staged(CollectiveState& state) const;
   [[nodiscard]] Status hand_commit_over(CollectiveState& state);
   [[nodiscard]] Status wait_until_stored(CollectiveState& state, double seconds);
+  void note_stored(CollectiveState& state);
   // Collective. Called at the begin of a call: if the session has lost a stager and goes on without
   // it (session_staging.hpp), the ranks write this file, behind the last step that is stored.
   Status go_on_without_stager(CollectiveState& state);

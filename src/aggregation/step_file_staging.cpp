@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "aggregation/step_file.hpp"
@@ -71,13 +72,27 @@ Status StepFile::hand_commit_over(CollectiveState& state) {
                                                       .seal = seal_,
                                                       .update = room_.update});
   if (!ticket) return ticket.error();
-  ticket_ = ticket.value();
+  ticket_ = ticket.value().ticket;
   state.staging->note(path_, *ticket_, steps_ + 1);
-  return {};
+  if (!settings_.in_journal || ticket.value().in_journal) return {};
+  // A step that has found no room in the journal is as safe when it is stored.
+  const ranks::LifeSigns::During storing(state.group->life(), ranks::LifeSigns::What::storage);
+  Status stored = state.staging->stager().wait(*ticket_, std::numeric_limits<double>::infinity());
+  if (stored.ok()) note_stored(state);
+  return stored;
 }
 
-// Called by rank 0: waits until the last step that ended is stored. What a commit without a stager
-// remembers of the file is then remembered, too.
+// Called by rank 0: the last step that ended is stored. What a commit without a stager remembers of
+// the file is remembered, too.
+void StepFile::note_stored(CollectiveState& state) {
+  ticket_.reset();
+  state.staging->note_stored(path_);
+  first_room_ = {};
+  writer_.note_version(path_);
+  sums_.note_stored();
+}
+
+// Called by rank 0: waits until the last step that ended is stored.
 Status StepFile::wait_until_stored(CollectiveState& state, double seconds) {
   if (!lost_.ok()) return lost_;
   if (!ticket_ || state.staging == nullptr) return {};
@@ -86,9 +101,8 @@ Status StepFile::wait_until_stored(CollectiveState& state, double seconds) {
   if (!stored.ok() && stored.error().code == ErrorCode::deadline) {
     return with_file(stored.error(), path_);
   }
-  ticket_.reset();
-  if (stored.ok()) state.staging->note_stored(path_);
   if (!stored.ok()) {
+    ticket_.reset();
     Error error = with_file(stored.error(), path_);
     error.message = fmt::format(
         "step {} was handed to the stager and could not be stored ({}): open the file again to "
@@ -97,9 +111,7 @@ Status StepFile::wait_until_stored(CollectiveState& state, double seconds) {
     lost_ = std::move(error);
     return lost_;
   }
-  first_room_ = {};
-  writer_.note_version(path_);
-  sums_.note_stored();
+  note_stored(state);
   return {};
 }
 

@@ -53,7 +53,7 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
       prepared = bad_argument("options.read_only and rewrite are both set: set one of them");
     }
   }
-  if (prepared.ok()) prepared = read_durability(durability, file->settings.durability);
+  if (prepared.ok()) prepared = read_durability(session, durability, file->settings);
   if (prepared.ok()) prepared = read_checksum(checksum, file->settings.checksum);
   if (prepared.ok()) prepared = read_unwritten(unwritten, file->settings.unwritten);
   if (path == nullptr) prepared = bad_argument("path is null");
@@ -160,10 +160,12 @@ std::string state_of(const weir_file& file) {
   const aggregation::FileSettings& settings = file.settings;
   Definition definition;
   definition.add(file.description);
-  return fmt::format("{}, format {}, durability {}, checksum {}, unwritten {}", definition.text(),
-                     quoted(settings.format.c_str()), static_cast<int>(settings.durability),
-                     settings.checksum ? static_cast<int>(*settings.checksum) : -1,
-                     static_cast<int>(settings.unwritten));
+  return fmt::format(
+      "{}, format {}, durability {}, checksum {}, unwritten {}", definition.text(),
+      quoted(settings.format.c_str()),
+      aggregation::name_of(aggregation::FileDurability{settings.durability, settings.in_journal}),
+      settings.checksum ? static_cast<int>(*settings.checksum) : -1,
+      static_cast<int>(settings.unwritten));
 }
 
 // A misspelt name of an owner would create a group of that name.

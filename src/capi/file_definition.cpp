@@ -1,5 +1,6 @@
 // Definition of files before they are laid out. Each rank collects it by itself.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -20,7 +21,8 @@
 namespace weir::capi {
 namespace {
 
-Outcome read_file_options(const char* path, const weir_file_options& options, weir_file& file) {
+Outcome read_file_options(const weir_session& session, const char* path,
+                          const weir_file_options& options, weir_file& file) {
   auto outcome =
       check_reserved("weir_file_options", std::data(options.reserved), std::size(options.reserved));
   if (!outcome.ok()) return outcome;
@@ -31,7 +33,7 @@ Outcome read_file_options(const char* path, const weir_file_options& options, we
   }
   if (!format) return outcome_of(format.error(), "options.format");
   file.settings.format = format.value()->name();
-  outcome = read_durability(options.durability, file.settings.durability);
+  outcome = read_durability(session, options.durability, file.settings);
   if (outcome.ok()) outcome = read_checksum(options.checksum, file.settings.checksum);
   if (outcome.ok()) outcome = read_unwritten(options.unwritten, file.settings.unwritten);
   if (!outcome.ok()) return outcome;
@@ -53,8 +55,8 @@ Outcome create(weir_session& session, const char* path, const weir_file_options*
   file->session = &session;
   file->path = path;
   while (file->path.size() > 1 && file->path.back() == '/') file->path.pop_back();
-  if (auto read =
-          read_file_options(path, options == nullptr ? weir_file_options{} : *options, *file);
+  if (auto read = read_file_options(session, path,
+                                    options == nullptr ? weir_file_options{} : *options, *file);
       !read.ok()) {
     return read;
   }
@@ -239,19 +241,21 @@ Outcome read_order(std::int32_t order, array::Order& result) {
   return {};
 }
 
-Outcome read_durability(const char* word, storage::StepDurability& durability) {
-  const std::string_view given = word == nullptr ? "step" : word;
-  if (given == "none") {
-    durability = storage::StepDurability::none;
-  } else if (given == "step") {
-    durability = storage::StepDurability::step;
-  } else if (given == "operation") {
-    durability = storage::StepDurability::operation;
-  } else {
-    return bad_argument(
-        fmt::format("options.durability is {}: give none, step or operation", quoted(word)));
+Outcome read_durability(const weir_session& session, const char* word,
+                        aggregation::FileSettings& settings) {
+  aggregation::FileDurability chosen = session.collective->settings().durability;
+  if (word != nullptr) {
+    const auto given = aggregation::parse_durability(word);
+    if (!given) {
+      return bad_argument(fmt::format("options.durability is {}: give one of {}", quoted(word),
+                                      fmt::join(aggregation::durability_names(), ", ")));
+    }
+    chosen = *given;
   }
-  return {};
+  settings.durability = chosen.storage;
+  settings.in_journal = chosen.in_journal;
+  const Status can = chosen.in_journal ? session.collective->can_journal() : Status();
+  return can.ok() ? Outcome{} : outcome_of(can.error(), "options");
 }
 
 Outcome read_checksum(const char* word, std::optional<storage::Checksum>& checksum) {

@@ -172,7 +172,8 @@ namespace weir::capi {
 [[nodiscard]] Outcome may_be_defined(const weir_file& file);
 [[nodiscard]] Outcome read_order(std::int32_t order, array::Order& result);
 // Parses "none", "step" or "operation"; null means "step".
-[[nodiscard]] Outcome read_durability(const char* word, storage::StepDurability& durability);
+[[nodiscard]] Outcome read_durability(const weir_session& session, const char* word,
+                                      aggregation::FileSettings& settings);
 // Parses the name of a checksum. Null leaves `checksum` unset.
 [[nodiscard]] Outcome read_checksum(const char* word, std::optional<storage::Checksum>& checksum);
 [[nodiscard]] Outcome read_unwritten(const char* word, aggregation::Unwritten& unwritten);

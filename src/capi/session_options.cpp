@@ -123,6 +123,18 @@ Outcome read_staging_lost(const char* name, const std::string& from,
   return {};
 }
 
+Outcome read_session_durability(const char* name, const std::string& from,
+                                aggregation::FileDurability& durability) {
+  if (name == nullptr) return {};
+  const auto known = aggregation::parse_durability(name);
+  if (!known) {
+    return bad_argument(fmt::format("{} is '{}': give one of {}", from, name,
+                                    fmt::join(aggregation::durability_names(), ", ")));
+  }
+  durability = *known;
+  return {};
+}
+
 Outcome read_placement(const char* name, const std::string& from,
                        topology::PlacementRule& placement) {
   if (name == nullptr) return {};
@@ -192,6 +204,10 @@ Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& 
                               settings.staging_lost);
   }
   if (taken.ok()) {
+    taken = read_session_durability(given.durability, name_of("durability", "durability"),
+                                    settings.durability);
+  }
+  if (taken.ok()) {
     taken = read_io_groups(given.io_groups, name_of("io_groups", "io-groups"), options);
   }
   return taken.ok() ? read_placement(given.aggregator_placement,
@@ -235,11 +251,12 @@ std::string SessionOptions::text() const {
   return fmt::format(
       "deadline_seconds {}, strategy {}, aggregators {}, buffer_bytes {}, buffers {}, "
       "ranks_per_node {}, alignment_bytes {}, stripe_bytes {}, lock_bytes {}, targets {}, engine "
-      "{}, staging {}, staging_lost {}, io_groups '{}', aggregator_placement {}",
+      "{}, staging {}, staging_lost {}, durability {}, io_groups '{}', aggregator_placement {}",
       settings.deadline_seconds, aggregation::name_of(settings.strategy), settings.aggregators,
       settings.buffer_bytes, settings.buffers, settings.ranks_per_node, alignment_bytes,
       stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine),
-      settings.staging.text(), aggregation::name_of(settings.staging_lost), io_groups.text(),
+      settings.staging.text(), aggregation::name_of(settings.staging_lost),
+      aggregation::name_of(settings.durability), io_groups.text(),
       topology::name_of(settings.placement));
 }
 
@@ -276,6 +293,7 @@ Outcome read_environment(Ranks& ranks, const weir_session_options* given,
   if (passed.engine != nullptr) variables.erase("WEIR_ENGINE");
   if (passed.staging != nullptr) variables.erase("WEIR_STAGING");
   if (passed.staging_lost != nullptr) variables.erase("WEIR_STAGING_LOST");
+  if (passed.durability != nullptr) variables.erase("WEIR_DURABILITY");
   if (passed.io_groups != nullptr) variables.erase("WEIR_IO_GROUPS");
   if (passed.aggregator_placement != nullptr) variables.erase("WEIR_AGGREGATOR_PLACEMENT");
   for (const NumberOption& option : number_options) {
@@ -294,6 +312,7 @@ Outcome read_environment(Ranks& ranks, const weir_session_options* given,
   if (settings.has("engine")) told.engine = settings.text("engine").c_str();
   if (settings.has("staging")) told.staging = settings.text("staging").c_str();
   if (settings.has("staging-lost")) told.staging_lost = settings.text("staging-lost").c_str();
+  if (settings.has("durability")) told.durability = settings.text("durability").c_str();
   if (settings.has("io-groups")) told.io_groups = settings.text("io-groups").c_str();
   if (settings.has("aggregator-placement")) {
     told.aggregator_placement = settings.text("aggregator-placement").c_str();
@@ -368,6 +387,13 @@ std::span<const Setting> session_settings() {
        .help = "after a stager was lost: the session's calls fail, or the ranks write the next "
                "steps directly",
        .choices = aggregation::staging_lost_names()},
+      {.name = "durability",
+       .kind = SettingKind::choice,
+       .help =
+           "from when on a step survives, where the file's own option does not say: a crash of "
+           "the system from its end, from each write, or whenever the system writes it; "
+           "`journal`: the end of its stagers, too, which have it in their journals when it ends",
+       .choices = aggregation::durability_names()},
       {.name = "io-groups",
        .kind = SettingKind::text,
        .metavar = "`4`, `0,0,1,1`, `0*2,1*2`, `description:FILE`, `slurm`, `discover`",

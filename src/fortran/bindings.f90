@@ -30,7 +30,8 @@ module weir_bindings
     type(c_ptr) :: io_groups = c_null_ptr
     type(c_ptr) :: aggregator_placement = c_null_ptr
     type(c_ptr) :: staging_lost = c_null_ptr
-    integer(c_int64_t) :: reserved(4) = 0
+    type(c_ptr) :: durability = c_null_ptr
+    integer(c_int64_t) :: reserved(3) = 0
   end type
 
   type, bind(C), public :: weir_figures

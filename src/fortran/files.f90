@@ -43,8 +43,9 @@ module weir_files
     ! .hdf5, .he5; .nc (cdf5); .zarr; .raw
     character(len=:), allocatable :: format
     ! From when on written data survives a crash of the system: 'step' (when weir_file_step_end
-    ! returns), 'operation' (also when each write returns), 'none' (whenever the system writes it).
-    ! Default: 'step'
+    ! returns), 'operation' (also when each write returns), 'none' (whenever the system writes it),
+    ! 'journal' (as 'step', and its stagers have the step in their journals when
+    ! weir_file_step_end returns). Default: as the session's option
     character(len=:), allocatable :: durability
     character(len=:), allocatable :: step_dimension  ! dimension of the steps; default: 'step'
     ! Arrays of at least this size begin at a multiple of it. 1: anywhere; 0: at multiples of up to

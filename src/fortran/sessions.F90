@@ -38,6 +38,7 @@ module weir_sessions
     character(len=:), allocatable :: io_groups       ! '4', or of every node: '0,0,1,1', '0*2,1*2'
     character(len=:), allocatable :: aggregator_placement  ! 'spread', 'nearest', 'first', 'priced'
     character(len=:), allocatable :: staging_lost    ! 'fail', 'direct'
+    character(len=:), allocatable :: durability      ! of files: as in weir_file_options
   end type
 
   ! Handles are copied by assignment. `close` ends them; the end of the variable does not.
@@ -173,7 +174,7 @@ contains
     integer, intent(out), optional :: status
     character(kind=c_char, len=:), allocatable, target :: strategy, platform, engine, staging, &
                                                               io_groups, aggregator_placement, &
-                                                              staging_lost
+                                                              staging_lost, durability
     type(session_options_in_c) :: in_c
     in_c%deadline_seconds = options%deadline_seconds
     in_c%aggregators = options%aggregators
@@ -211,6 +212,10 @@ contains
     if (allocated(options%staging_lost)) then
       staging_lost = with_null(options%staging_lost)
       in_c%staging_lost = c_loc(staging_lost)
+    end if
+    if (allocated(options%durability)) then
+      durability = with_null(options%durability)
+      in_c%durability = c_loc(durability)
     end if
     call settle(c_session_open(int(communicator, c_int32_t), in_c, session%handle), status)
   end subroutine

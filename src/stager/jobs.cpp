@@ -170,7 +170,8 @@ void Stager::end_recording(const Recording& ended) {
     if (client != clients_.end()) {
       client->second.commits = false;
       const Status failure = session != sessions_.end() ? session->second.failure : Status();
-      send(ended.client, transport::Accepted{ended.ticket, {failure}});
+      send(ended.client,
+           transport::Accepted{ended.ticket, {failure}, failure.ok() && ended.is_recorded});
     }
   } else if (ended.filled == nullptr) {
     blocks_.give_back(ended.block);

@@ -29,7 +29,8 @@ void Recordings::forget(const Item& item) {
 std::optional<Recording> Recordings::end(JobId job, const Status& status) {
   const auto found = under_way_.find(job);
   if (found == under_way_.end()) return std::nullopt;
-  const Recording ended = under_way_.extract(found).mapped();
+  Recording ended = under_way_.extract(found).mapped();
+  ended.is_recorded = status.ok();
   if (!status.ok()) {
     failure_ = status.error().text();
   } else if (ended.ticket != 0) {

@@ -21,6 +21,7 @@ struct Recording {
   std::int64_t block = -1;       // of the filled block; freed at the end if that was dropped
   ClientId client = 0;           // that gets an Accepted
   std::uint64_t ticket = 0;      // 0: this is a filled block
+  bool is_recorded = false;      // set at the end
 };
 
 class Recordings {

@@ -270,7 +270,8 @@ void Stager::take(ClientId number, const transport::Hello& message) {
   }
   session.clients.insert(number);
   send(number, transport::Welcome{blocks_.most(), settings_.block_bytes, settings_.name,
-                                  client.is_remote_rank ? settings_.ucx : std::string()});
+                                  client.is_remote_rank ? settings_.ucx : std::string(),
+                                  settings_.has_journal});
 }
 
 void Stager::take(ClientId client, const transport::NameFile& message) {

@@ -156,6 +156,7 @@ class World {
       EXPECT_EQ(memory_.at(ended.block), ended.tag) << "a block was granted before it was recorded";
     }
     recorded_.insert({ended.session, ended.tag});
+    if (status.ok()) in_journal_.insert({ended.session, ended.tag});
     handle(JobEnded{ended.job, std::move(status)});
   }
   void end_job(JobId job, Status status) {
@@ -327,6 +328,9 @@ class World {
           std::ranges::find_if(names_, [&](const auto& one) { return one.second == rank.session; });
       EXPECT_TRUE(!has_journal_ || story.has_failed || recorded_.contains({number->first, -ticket}))
           << "a step was accepted before it was recorded";
+      EXPECT_EQ(message.in_journal,
+                !story.has_failed && in_journal_.contains({number->first, -ticket}))
+          << "a rank was told something untrue of the journal";
       return;
     }
     story.tickets = ticket;
@@ -426,7 +430,8 @@ class World {
   std::int64_t read_back_ = 0;  // filled blocks that were spilled
   std::deque<Recording> recordings_;
   std::map<std::int64_t, SessionId> sessions_of_tags_;
-  std::set<std::pair<SessionId, std::int64_t>> recorded_;  // tags; a commit is -ticket
+  std::set<std::pair<SessionId, std::int64_t>> recorded_;    // tags; a commit is -ticket
+  std::set<std::pair<SessionId, std::int64_t>> in_journal_;  // those whose recording went well
   bool has_ended_ = false;
 };
 

@@ -332,6 +332,7 @@ void fields(Visitor& visit, Welcome& message) {
   visit(message.block_bytes);
   visit(message.stager);
   visit(message.ucx);
+  visit(message.has_journal);
 }
 template <typename Visitor>
 void fields(Visitor& visit, Refused& message) {
@@ -364,6 +365,7 @@ template <typename Visitor>
 void fields(Visitor& visit, Accepted& message) {
   visit(message.ticket);
   fields(visit, message.outcome);
+  visit(message.in_journal);
 }
 template <typename Visitor>
 void fields(Visitor& visit, Stored& message) {

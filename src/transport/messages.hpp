@@ -198,7 +198,8 @@ struct Welcome {
   std::int64_t block_bytes = 0;
   std::string stager;  // differs for each process that runs as a stager
   // Version of UCX over which a rank may bring bytes; "": none.
-  std::string ucx = {};  // NOLINT(readability-redundant-member-init): may be left out
+  std::string ucx = {};      // NOLINT(readability-redundant-member-init): may be left out
+  bool has_journal = false;  // steps that are accepted survive the stager
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 // A rank or a stager that cannot read what it was sent also says so by this.
@@ -244,6 +245,7 @@ struct Locked {
 struct Accepted {
   std::uint64_t ticket = 0;
   Outcome outcome;
+  bool in_journal = false;  // the step is durable in the stager's journal
   friend bool operator==(const Accepted&, const Accepted&) = default;
 };
 struct Stored {

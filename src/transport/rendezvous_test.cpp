@@ -1,5 +1,6 @@
 #include "transport/rendezvous.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "system/test_folder.hpp"
+#include "transport/messages.hpp"
 #include "transport/proof.hpp"
 
 namespace weir::transport {
@@ -43,9 +45,10 @@ TEST(Rendezvous, DamageIsRefusedOrMeansSomethingElse) {
   }
   EXPECT_FALSE(parse_rendezvous(text + "\n", "f").ok());
   const std::string key(32, '0');
-  EXPECT_TRUE(parse_rendezvous("weir-stager 9 127.0.0.1:1 cookie " + key + "\n", "f").ok());
+  const std::string own = fmt::format("weir-stager {}", protocol_version);
+  EXPECT_TRUE(parse_rendezvous(fmt::format("{} 127.0.0.1:1 cookie {}\n", own, key), "f").ok());
   for (const char* const wrong : {"localhost:1 cookie ", "127.0.0.1:1 kerberos ", "127.0.0.1:1 "}) {
-    EXPECT_FALSE(parse_rendezvous(std::string("weir-stager 9 ") + wrong + key + "\n", "f").ok());
+    EXPECT_FALSE(parse_rendezvous(fmt::format("{} {}{}\n", own, wrong, key), "f").ok());
   }
   std::mt19937 random(1);
   for (int i = 0; i < 5000; ++i) {

@@ -547,13 +547,14 @@ Status StagerClient::take_lock(const std::string& path) {
   return locked ? locked.value().outcome.status : Status(locked.error());
 }
 
-Result<std::uint64_t> StagerClient::commit(CommitStep step) {
+Result<StagerClient::Committed> StagerClient::commit(CommitStep step) {
   step.path = storage::absolute_path(step.path);
   if (Status sent = send(std::move(step)); !sent.ok()) return sent.error();
   const auto accepted = answer<Accepted>();
   if (!accepted) return accepted.error();
   const Status& outcome = accepted.value().outcome.status;
-  return outcome.ok() ? Result<std::uint64_t>(accepted.value().ticket) : outcome.error();
+  if (!outcome.ok()) return outcome.error();
+  return Committed{accepted.value().ticket, accepted.value().in_journal};
 }
 
 Result<std::uint64_t> StagerClient::unlock(const std::string& path) {

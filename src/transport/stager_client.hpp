@@ -65,6 +65,7 @@ class StagerClient {
   // Returns how long this rank has waited for the stager since it was connected: for free blocks,
   // for the network to take bytes, and for answers. Copying bytes is not part of it.
   [[nodiscard]] std::int64_t waited_ns() const { return waited_ns_; }
+  [[nodiscard]] bool has_journal() const { return welcome_.has_journal; }
   // Returns whether the stager is reached over a network.
   [[nodiscard]] bool is_remote() const { return std::holds_alternative<Rendezvous>(place_); }
 
@@ -85,7 +86,11 @@ class StagerClient {
   // Return a ticket, after which wait() and is_done() can be asked. The stager carries out what
   // the session asks in the order of the tickets. commit() fails if the session has failed on the
   // stager.
-  Result<std::uint64_t> commit(CommitStep step);
+  struct Committed {
+    std::uint64_t ticket = 0;
+    bool in_journal = false;  // the step survives the stager
+  };
+  Result<Committed> commit(CommitStep step);
   Result<std::uint64_t> unlock(const std::string& path);
   // Waits until what the ticket stands for is done, and returns its outcome. Fails with
   // ErrorCode::deadline if it is not done after `seconds`; then it can be called again.

@@ -366,6 +366,8 @@ TEST_F(Environment, WhatCannotBeIsRefusedByTheVariablesName) {
       {"WEIR_NETWORK", "1@0,0,0,0,0,0,0,0,0", "network lists the coordinates of 9 nodes, but "},
       {"WEIR_AGGREGATOR_PLACEMENT", "last", "WEIR_AGGREGATOR_PLACEMENT"},
       {"WEIR_STAGING_LOST", "retry", "WEIR_STAGING_LOST: 'retry'"},
+      {"WEIR_DURABILITY", "forever", "WEIR_DURABILITY: 'forever'"},
+      {"WEIR_DURABILITY", "journal", "durability is 'journal', but staging is 'none'"},
       {"WEIR_TARGETS", "1048577", "WEIR_TARGETS of rank 0's environment is 1048577"}};
   for (const Wrong& wrong : cases) {
     SCOPED_TRACE(std::string(wrong.variable) + "=" + wrong.value);
@@ -397,10 +399,12 @@ TEST_F(Environment, WhatTheProgramPassesIsNotLookedForThere) {
   set("WEIR_IO_GROUPS", "none");
   set("WEIR_AGGREGATOR_PLACEMENT", "none");
   set("WEIR_STAGING_LOST", "none");
+  set("WEIR_DURABILITY", "forever");
   weir_session_options options = {};
   options.io_groups = "1";
   options.aggregator_placement = "first";
   options.staging_lost = "direct";
+  options.durability = "operation";
   options.deadline_seconds = 60;
   options.strategy = "automatic";
   options.engine = "automatic";

@@ -346,6 +346,8 @@ TEST_F(Refusal, SessionOptions) {
       {"reserved", open([](auto& o) { o.reserved[0] = 1; }), "reserved"},
       {"staging_lost", open([](auto& o) { o.staging_lost = "retry"; }),
        "options.staging_lost is 'retry': give one of fail, direct"},
+      {"durability", open([](auto& o) { o.durability = "disk"; }),
+       "options.durability is 'disk': give one of step, operation, none, journal"},
       {"staging", open([](auto& o) { o.staging = "disk"; }),
        "options.staging is 'disk': give none, node, ranks (the last rank of each node), "
        "ranks:2"},

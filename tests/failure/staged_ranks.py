@@ -603,6 +603,34 @@ def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") ->
         writer.file.close()
 
 
+def awaits_journal(comm, folder: Path, file_format: str, steps: str) -> None:
+    """Prints of each step whether it is stored, or waits for its stager, when it has ended."""
+    with weir.Session(comm, staging=given_staging()) as session:
+        writer = Writer(session, path_of(folder, file_format), file_format)
+        for step in range(int(steps)):
+            writer.step(step)
+            stored = writer.file.is_step_stored()
+            if comm.rank == 0:
+                sys.stdout.write(f"{step} {'stored' if stored else 'in the journal'}\n")
+                sys.stdout.flush()
+            writer.file.wait_for_step(60)
+        writer.file.close()
+
+
+def refuses_journal(comm, folder: Path, file_format: str) -> None:
+    """Neither a session nor a file gets the durability "journal" from a stager without one."""
+    with raises(weir.ArgumentError) as of_session:
+        weir.Session(comm, staging=given_staging(), durability="journal")
+    with weir.Session(comm, staging=given_staging()) as session:
+        with raises(weir.ArgumentError) as of_file:
+            session.create_file(str(path_of(folder, file_format)), durability="journal")
+        many = Writer(session, path_of(folder, file_format), file_format)
+        many.step(0)
+        many.file.close()
+    if comm.rank == 0:
+        sys.stdout.write(f"{of_session.value}\n{of_file.value}\n")
+
+
 def of_another_user(comm, folder: Path, file_format: str, user: str) -> None:
     """Becomes that user, whose interpreter and libraries need not be readable, and goes on."""
     with weir.Session(comm, staging="none"):

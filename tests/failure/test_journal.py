@@ -8,12 +8,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from own_stager import STAGER, Stager, start, start_service
-from staged_files import RUN_SECONDS, bytes_below, ended_without_stager, run, steps_in
+from own_stager import STAGER, Stager, start, start_for_nodes, start_service
+from staged_files import RUN_SECONDS, bytes_below, ended_without_stager, run, steps_in, wherever
 from staged_values import SUFFIXES
 
 
@@ -25,7 +26,11 @@ def start_with_journal(journal: Path, *words: str) -> Stager:
 
 
 def lose_accepted_step(one: Stager, folder: Path, file_format: str, step: int) -> Path:
-    """Kills the stager, and the program, when it has accepted a step and stored nothing of it."""
+    """Kills the stager, and the program, when it has accepted a step and stored nothing of it.
+
+    The step has ended, although storage has no space, since it is in the journal.
+    """
+    one.more["WEIR_DURABILITY"] = "journal"
     ended = run(one, "journaled", folder, file_format, str(step), "killed", str(one.pid), ranks=2)
     assert ended.returncode != 0
     assert "Traceback" not in ended.stderr, ended.stdout + ended.stderr
@@ -96,8 +101,10 @@ def test_with_a_journal_a_stager_killed_at_any_time_costs_no_step(
         folder.mkdir()
         path = folder / f"out.{SUFFIXES[file_format]}"
         journal = folder / "journal"
+        one = start_with_journal(journal)
+        one.more["WEIR_DURABILITY"] = "journal"
         _, told, said = ended_without_stager(path, pause, "acknowledged", folder, file_format,
-                                             "200", one=start_with_journal(journal))  # fmt: skip
+                                             "200", one=one)  # fmt: skip
         assert "stager" in said, said
         again = start_with_journal(journal)
         try:
@@ -203,6 +210,55 @@ def test_a_program_with_several_stagers_is_said_to_be_in_no_journal(tmp_path: Pa
         assert steps_in(tmp_path / "out.raw") == 1
     finally:
         both.kill()
+
+
+SEVERAL_LINE = "weir: durability is 'journal', and the ranks have several stagers"
+
+
+@pytest.mark.parametrize("start_both", [start_for_nodes, start_service])
+def test_with_durability_journal_and_several_stagers_a_step_ends_when_it_is_stored(
+    tmp_path: Path, start_both: Callable[..., Stager]
+) -> None:
+    both = start_both(2, "--stager-memory", "16m", "--stager-journal", str(tmp_path / "journal"))
+    both.more["WEIR_DURABILITY"] = "journal"
+    try:
+        ended = run(both, "awaits_journal", tmp_path, "cdf5", "3")
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert ended.stdout == "0 stored\n1 stored\n2 stored\n"
+        assert ended.stderr.count(SEVERAL_LINE) == 1, ended.stderr
+        assert steps_in(tmp_path / "out.nc") == 3
+    finally:
+        both.kill()
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+def test_with_durability_journal_a_step_that_has_no_room_in_it_ends_when_it_is_stored(
+    tmp_path: Path, file_format: str
+) -> None:
+    one = start_with_journal(tmp_path / "journal", "--stager-journal-quota", "20k")
+    one.more["WEIR_DURABILITY"] = "journal"
+    try:
+        ended = run(one, "awaits_journal", tmp_path, file_format, "3")
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert ended.stdout == "0 stored\n1 stored\n2 stored\n"
+        assert "--journal-quota" in one.report()["journal_failure"]
+        assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}") == 3
+    finally:
+        one.kill()
+
+
+@wherever
+def test_durability_journal_is_refused_where_a_stager_keeps_none(
+    tmp_path: Path, stager: Stager
+) -> None:
+    ended = run(stager, "refuses_journal", tmp_path, "raw", ranks=2)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    lines = ended.stdout.splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        assert "durability is 'journal', but the stager of rank 0 keeps none: start it by" in line
+        assert "weir stage start --journal FOLDER" in line
+        assert "WEIR_STAGER_JOURNAL" in line
 
 
 def test_steps_beyond_the_quota_of_the_journal_are_stored_and_reported(tmp_path: Path) -> None:

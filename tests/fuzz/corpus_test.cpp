@@ -13,7 +13,9 @@
 #include <fstream>
 #include <iterator>
 #include <new>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "formats/cdf/header.hpp"
 #include "readers.hpp"
 #include "system/test_folder.hpp"
+#include "transport/messages.hpp"
 
 namespace {
 
@@ -73,6 +76,19 @@ namespace {
 // The buffer for reading a section, 4 MiB, is the largest that is not of the file's size.
 constexpr std::size_t most_bytes_at_once = std::size_t{16} << 20;
 
+// What tests/malformed has for a reader: names and bytes.
+std::vector<std::pair<std::string, Bytes>> corpus_of(std::string_view reader) {
+  std::vector<std::pair<std::string, Bytes>> kept;
+  const std::filesystem::path corpus = std::filesystem::path(WEIR_MALFORMED) / reader;
+  for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const auto* const first = reinterpret_cast<const std::byte*>(text.data());
+    kept.emplace_back(entry.path().filename().string(), Bytes(first, first + text.size()));
+  }
+  return kept;
+}
+
 class EveryReader : public ::testing::TestWithParam<const Reader*> {};
 
 TEST_P(EveryReader, TakesWhateverBytesThereAre) {
@@ -93,13 +109,7 @@ TEST_P(EveryReader, TakesWhateverBytesThereAre) {
     }
     inputs.emplace_back("a seed", std::move(seed));
   }
-  const std::filesystem::path corpus = std::filesystem::path(WEIR_MALFORMED) / reader.name;
-  for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    const auto* const first = reinterpret_cast<const std::byte*>(text.data());
-    inputs.emplace_back(entry.path().filename().string(), Bytes(first, first + text.size()));
-  }
+  for (auto& kept : corpus_of(reader.name)) inputs.push_back(std::move(kept));
   const std::string place = folder.path("read");
   std::filesystem::create_directories(place);
   for (const auto& [name, bytes] : inputs) {
@@ -107,6 +117,28 @@ TEST_P(EveryReader, TakesWhateverBytesThereAre) {
     const auto complaint = reader.read(bytes, place);
     EXPECT_FALSE(complaint.has_value()) << name << ": " << *complaint;
     EXPECT_LE(largest.load(), most_bytes_at_once) << name;
+  }
+}
+
+// A reader that stops at the version of a message never comes to what is wrong behind it. So the
+// first message of each journal and conversation, behind its length, has to be one of today.
+TEST(Malformed, BeginsWithAMessageOfThisVersion) {
+  for (const char* const reader : {"journal", "conversation"}) {
+    for (const auto& [name, bytes] : corpus_of(reader)) {
+      SCOPED_TRACE(fmt::format("{}/{}", reader, name));
+      std::span<const std::byte> rest = bytes;
+      // In a conversation the number of a connection is before its message, and what happens else
+      // has higher numbers.
+      if (reader == std::string_view("conversation")) {
+        while (rest.size() > 1 && rest.front() > std::byte{3}) rest = rest.subspan(1);
+        rest = rest.subspan(1);
+      }
+      ASSERT_GT(rest.size(), 2U);
+      const std::size_t length = storage::number_at<std::uint16_t>(rest);
+      ASSERT_LE(length, rest.size() - 2);
+      const auto message = transport::parse(rest.subspan(2, length));
+      EXPECT_TRUE(message.ok()) << message.error().text();
+    }
   }
 }
 

@@ -186,6 +186,13 @@ def test_a_service_needs_its_place(words: tuple[str, ...], tmp_path: Path) -> No
     assert "--service" in line
 
 
+def test_a_journal_is_for_staged_files(tmp_path: Path) -> None:
+    refused = bench(tmp_path, "flash", "--durability", "journal")
+    assert refused.returncode == 2
+    (line,) = refused.stderr.splitlines()
+    assert "--durability journal is for staged files: add node or service to --staging" in line
+
+
 def test_staging_hides_storing_and_the_files_are_the_same(
     tmp_path: Path, stager: dict[str, str]
 ) -> None:

@@ -29,7 +29,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "failure"), str(TESTS / "python")]
 
 from failing_runs import FAULTY_IO  # noqa: E402
 from mpi_launcher import BUILD, CLONE, environment, launcher, preload  # noqa: E402
-from own_stager import Stager, start_for_nodes  # noqa: E402
+from own_stager import Stager, start_service  # noqa: E402
 from soak_case import MOST_RANKS, SESSION_DEADLINE_SECONDS, Case, Model, drawn_case  # noqa: E402
 
 PROGRAMS = Path(__file__).parent
@@ -99,6 +99,11 @@ class Run:
         """The process of each rank, of the phase that it began last."""
         model = Model(drawn_case(seed), self.folder / str(seed) / "model")
         return {int(line[1]): int(line[2]) for line in model.told() if line[0] == "process"}
+
+    def has_acknowledged(self, seed: int) -> bool:
+        """Whether a step of the case has ended."""
+        told = Model(drawn_case(seed), self.folder / str(seed) / "model").told()
+        return any(line[0] == "ended" for line in told)
 
     def ended(self) -> Ended:
         """Waits for its end; a case that makes no progress is ended, and has hung."""
@@ -260,12 +265,15 @@ class Soak:
         self.counts["cases"] += len(cases)
         self.counts["killed"] += sum(case.launch == "killed" for case in cases)
         self.counts["staged"] += sum(any(p.staged for p in case.phases) for case in cases)
+        self.counts["journaled"] += sum(case.journaled for case in cases)
         self.counts["losing"] += sum(case.loses_stagers for case in cases)
         self.counts["faulty"] += sum(
             any(p.fault or p.mpi_fault for p in case.phases) for case in cases
         )
         for case in cases:
-            if case.launch == "killed":
+            if case.journaled:
+                self.kill_with_stager(case)
+            elif case.launch == "killed":
                 self.kill(case)
             if case.loses_stagers:
                 self.lose_stagers(case)
@@ -309,17 +317,57 @@ class Soak:
             seeds = [seed for seed in seeds if seed not in [*ended.done, *broken]]
 
     def kill(self, case: Case) -> None:
+        if not self.kill_first_phase(case, self.stager):
+            return
+        self.stager.wait_until_idle()
+        if len(case.phases) > 1:
+            self.begun.append(case.seed)
+        else:
+            self.look(case.seed, killed=True)
+
+    def kill_with_stager(self, case: Case) -> None:
+        """The case has a stager of its own; another one stores what it had accepted."""
+        journal = self.folder / f"journal-{case.seed}"
+        stager = started_stagers(journal)
+        try:
+            is_killed = self.kill_first_phase(case, stager)
+        finally:
+            stager.kill()
+        if not is_killed:
+            return
+        stager = started_stagers(journal)
+        try:
+            if left := [one.name for one in journal.iterdir()]:
+                line = f"the journals {left} are left: {' '.join(stager.log().split())}"
+                self.find(case.seed, "lost", line)
+            elif len(case.phases) > 1:
+                self.make([case.seed], first_phase=1, stager=stager)
+            else:
+                self.look(case.seed, killed=True)
+        finally:
+            stager.kill()
+
+    def kill_first_phase(self, case: Case, stager: Stager) -> bool:
+        """Whether it was killed and nothing is wrong so far."""
         first = case.phases[0]
-        run = Run(self.folder, self.stager, 0, [case.seed], first.ranks)
+        run = Run(self.folder, stager, 0, [case.seed], first.ranks)
         end = time.monotonic() + CASE_SECONDS
         try:
             while run.job.poll() is None and len(run.processes(case.seed)) < first.ranks:
                 time.sleep(0.005)
                 if time.monotonic() > end:
                     self.find(case.seed, "hung", "it did not start")
-                    return
-            if not first.fault:
+                    return False
+            while case.journaled and not run.has_acknowledged(case.seed):
+                time.sleep(0.005)
+                if run.job.poll() is not None or time.monotonic() > end:
+                    break
+            if case.journaled:  # soon, while its stager has not stored the step
+                time.sleep(case.kill_after / 30)
+                stager.kill()
+            elif not first.fault:
                 time.sleep(case.kill_after)
+            if not first.fault:
                 for rank, process in run.processes(case.seed).items():
                     if case.kill_rank in (None, rank):
                         kill_rank(process)
@@ -327,20 +375,17 @@ class Soak:
                 run.job.wait(CASE_SECONDS)
             except subprocess.TimeoutExpired:
                 self.find(case.seed, "hung", "the job goes on after a rank was killed")
-                return
+                return False
             wrong = self.folder / str(case.seed) / "wrong"
             line = wrong.read_text() if wrong.exists() else ""
-            # A rank that outlives another one for a moment may be told that this one is lost.
-            if "WrongError" in line and "lost" not in line:
+            # Who outlives a rank or its stager for a moment may be told that it is lost.
+            may_say = ("lost", "stager") if case.journaled else ("lost",)
+            if "WrongError" in line and not any(word in line for word in may_say):
                 self.find(case.seed, "wrong", line.splitlines()[0])
-                return
+                return False
         finally:
             run.kill()
-        self.stager.wait_until_idle()
-        if len(case.phases) > 1:
-            self.begun.append(case.seed)
-        else:
-            self.look(case.seed, killed=True)
+        return True
 
     def look(self, seed: int, *, killed: bool) -> None:
         folder = self.folder / str(seed)
@@ -384,8 +429,14 @@ class Soak:
         self.stager.kill()
 
 
-def started_stagers() -> Stager:
-    return start_for_nodes(2, "--stager-memory", "16m")
+def started_stagers(journal: Path | None = None) -> Stager:
+    """Two, one for each node of a session, which serve ranks of other nodes, too.
+
+    One with a journal, because several have no step in theirs.
+    """
+    if journal is None:
+        return start_service(2, "--stager-memory", "16m")
+    return start_service(1, "--stager-memory", "16m", "--stager-journal", str(journal))
 
 
 def say(line: str) -> None:
@@ -424,7 +475,8 @@ def main() -> int:
             soak.end()
         counts = soak.counts
     say(
-        f"{counts['cases']} cases ({counts['killed']} killed, {counts['faulty']} with faults, "
+        f"{counts['cases']} cases ({counts['killed']} killed, {counts['journaled']} of them with "
+        f"their stager, {counts['faulty']} with faults, "
         f"{counts['staged']} staged, {counts['losing']} without their stagers in the end, "
         f"{counts['refused']} refused), {counts['steps']} steps acknowledged, "
         f"{counts['added']} additions, "

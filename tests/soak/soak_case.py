@@ -163,6 +163,8 @@ class Case:
     """Seconds after the first phase began; when it has an effect `kill` the fault comes first."""
     kill_rank: int | None
     additions: list[Addition] = field(default_factory=list)
+    journaled: bool = False
+    """Its stager keeps a journal and is killed with the first phase; another stores its steps."""
     small_shm: bool = False
     """The case runs where /dev/shm has room for 256 KiB, as in a container."""
 
@@ -190,7 +192,8 @@ class Case:
 
     def __str__(self) -> str:
         shm = ", small /dev/shm" if self.small_shm else ""
-        lines = [f"{self.file_format}, {self.launch}{shm}, file {self.options}"]
+        journal = ", with its stager" if self.journaled else ""
+        lines = [f"{self.file_format}, {self.launch}{journal}{shm}, file {self.options}"]
         lines += [f"  {array}" for array in self.arrays]
         lines += [f"  {phase}" for phase in self.phases]
         lines += [f"  {addition}" for addition in self.additions]
@@ -308,7 +311,23 @@ def draw_stagers(case: Case) -> None:
         return
     for phase in case.phases:
         phase.staged = draw.random() < 0.8
-        phase.settings |= {"staging": "node"} if phase.staged else {}
+        phase.settings |= {"staging": draw_placement(case, phase)} if phase.staged else {}
+
+
+def draw_placement(case: Case, phase: Phase) -> str:
+    """Drawn apart from the rest of the case, too."""
+    return random.Random(f"{case.seed} {phase.number} placement").choice(["node", "service"])
+
+
+def draw_journal(case: Case) -> None:
+    """Drawn apart from the rest of the case, too."""
+    if case.launch != "killed" or random.Random(f"{case.seed} journal").random() < 0.5:
+        return
+    case.journaled = True
+    case.options["durability"] = "journal"
+    for phase in case.phases:
+        phase.staged = True
+        phase.settings["staging"] = draw_placement(case, phase)
 
 
 def draw_loss(case: Case) -> None:
@@ -398,6 +417,7 @@ def drawn_case(seed: int) -> Case:
     case.additions = drawn_additions(case)
     draw_stagers(case)
     draw_loss(case)
+    draw_journal(case)
     return case
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mpi4py import MPI
-from own_stager import choose_stager, given_processes, given_stagers
+from own_stager import choose_stager, given_processes, given_stagers, given_staging
 from soak_calls import WORLD, FailedAdditionError, FailedError, WrongError
 from soak_case import (
     OPENING_THE_FILE,
@@ -56,10 +56,12 @@ class PhaseOnRanks(WritesOfPhase):
     def opened_session(self) -> weir.Session:
         def opened() -> Any:
             own: list[weir.Session] = []
+            settings = dict(self.phase.settings)
+            if settings.get("staging") == "service":
+                settings["staging"] = given_staging()
             try:
                 self.together(
-                    "opening a session",
-                    lambda: own.append(weir.Session(self.ranks, **self.phase.settings)),
+                    "opening a session", lambda: own.append(weir.Session(self.ranks, **settings))
                 )
             except FailedError:
                 for session in own:  # other ranks have none

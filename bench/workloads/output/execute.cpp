@@ -192,13 +192,15 @@ std::string Executor::staging_of(const Variant& variant) const {
 Result<Session*> Executor::session_of(const Variant& variant) {
   std::unique_ptr<Session>& session = sessions_[{variant.api, variant.staging}];
   if (session == nullptr) {
-    auto opened = open_session(*variant.api, {.communicator = job_.world,
-                                              .deadline_seconds = job_.deadline_seconds,
-                                              .striping = core_.striping,
-                                              .durability = core_.durability,
-                                              .hints_file = options_.hints_file,
-                                              .opened_hints = job_.opened_hints.get(),
-                                              .staging = staging_of(variant)});
+    auto opened =
+        open_session(*variant.api, {.communicator = job_.world,
+                                    .deadline_seconds = job_.deadline_seconds,
+                                    .striping = core_.striping,
+                                    .durability = core_.durability,
+                                    .hints_file = options_.hints_file,
+                                    .opened_hints = job_.opened_hints.get(),
+                                    .staging = staging_of(variant),
+                                    .in_journal = variant.is_staged() && options_.in_journal});
     if (!opened) return opened.error();
     session = std::move(opened).value();
   }

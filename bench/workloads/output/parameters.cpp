@@ -64,6 +64,12 @@ FieldSettings<Options> options_table() {
        "service",
        "service: file or folder by which its stagers are found, as they got it by --rendezvous",
        {.metavar = "PLACE"}},
+      {&Options::in_journal,
+       {{"step", false}, {"journal", true}},
+       "durability",
+       "configurations with staging: what a step's end waits for: its stagers have it (step), or "
+       "have it in their journals, so that it survives them (journal)",
+       {.default_value = "step", .metavar = "WORD"}},
       {&Options::keep, "keep", "keep the files of the last repetition"},
       {&Options::hints_file,
        "hints",
@@ -133,6 +139,11 @@ Status check_combination(const char* workload, const Options& options, const Cor
     return refuse(workload,
                   has_service ? "--staging service: give the place of its stagers with --service"
                               : "--service is for stagers of a service: add service to --staging");
+  }
+  if (options.in_journal && std::ranges::none_of(variants, &Variant::is_staged)) {
+    return refuse(workload,
+                  "--durability journal is for staged files: add node or service to "
+                  "--staging");
   }
   for (const Variant& variant : variants) {
     if (variant.api->can.mpi_io || options.hints_file.empty()) continue;

@@ -30,7 +30,8 @@ struct Options {
   double work_seconds = 0;  // of busy work after each output step
   bool keep = false;        // the files of the last repetition stay
   std::string hints_file;
-  std::string service;  // file or folder by which the stagers of a service are found
+  bool in_journal = false;  // staged steps end when they are in the journals of their stagers
+  std::string service;      // file or folder by which the stagers of a service are found
 };
 
 [[nodiscard]] FieldSettings<Variant> variant_table();

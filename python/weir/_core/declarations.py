@@ -67,7 +67,8 @@ class SessionOptions(Structure):
         ("io_groups", c_char_p),
         ("aggregator_placement", c_char_p),
         ("staging_lost", c_char_p),
-        ("reserved", c_uint64 * 4),
+        ("durability", c_char_p),
+        ("reserved", c_uint64 * 3),
     ]
 
 

@@ -131,6 +131,7 @@ class Session:
         io_groups: str | None = None,
         aggregator_placement: str | None = None,
         staging_lost: str | None = None,
+        durability: step_file.Durability | None = None,
     ) -> None:
         options = declarations.SessionOptions(
             deadline_seconds=deadline_seconds,
@@ -151,6 +152,7 @@ class Session:
                 aggregator_placement.encode() if aggregator_placement is not None else None
             ),
             staging_lost=staging_lost.encode() if staging_lost is not None else None,
+            durability=durability.encode() if durability is not None else None,
         )
         self.handle = c_void_p()
         self.requests = Requests()
@@ -366,10 +368,11 @@ class Session:
 
         All arguments are the same on every rank. `format` is ``"hdf5"``, ``"cdf5"``, ``"cdf2"``,
         ``"cdf1"``, ``"zarr"`` or ``"raw"``; by default the extension of the path decides.
-        `durability` says when written data survives a crash of the system: after each ``"step"``
-        (default), after each ``"operation"``, or when the system writes it (``"none"``). Arrays of
-        at least `alignment_bytes` begin at a multiple of it; 1 means anywhere, and 0 multiples of
-        up to 2 MiB.
+        `durability` says when written data survives a crash of the system: after each ``"step"``,
+        after each ``"operation"``, or when the system writes it (``"none"``). With ``"journal"`` a
+        step that has ended survives its stagers, too. By default it is the session's, or else
+        ``"step"``. Arrays of at least `alignment_bytes` begin at a multiple of it; 1 means
+        anywhere, and 0 multiples of up to 2 MiB.
 
         `checksum` says which checksum of every block is kept in PATH.sums: ``"crc32c"`` or
         ``"none"`` (default). `stripe_count`, `stripe_bytes`, `first_target` and `pool` are as in

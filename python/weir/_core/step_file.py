@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from weir._core.distribution import Distribution
     from weir._core.session import Order, Session
 
-Durability: TypeAlias = Literal["none", "step", "operation"]
+Durability: TypeAlias = Literal["none", "step", "operation", "journal"]
 Checksum: TypeAlias = Literal["none", "crc32c"]
 Unwritten: TypeAlias = Literal["fill", "error"]
 SILENT_SECONDS = 5.0
