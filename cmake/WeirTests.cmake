@@ -26,11 +26,12 @@ set(ranks_environment
     HWLOC_PLUGINS_BLACKLIST=hwloc_gl.so,hwloc_opencl.so,hwloc_xml_libxml.so)
 set(WEIR_RANKS_ENVIRONMENT "${ranks_environment}" CACHE INTERNAL "Environment of the ranks of tests")
 
-# weir_add_unit_test(NAME [SOURCES file...] [LINKS target...] [TIMEOUT seconds])
+# weir_add_unit_test(NAME [SOURCES file...] [LINKS target...] [TIMEOUT seconds] [VALUES])
 #
-# One GoogleTest program, one ctest test, of the listed sources or of all NAME_test.cpp in the folder. The label is `unit`. Default deadline: 60 s.
+# One GoogleTest program, one ctest test, of the listed sources or of all NAME_test.cpp in the folder. The label is
+# `unit`. VALUES: it computes with values alone, without files, and has the label `values`, too. Default deadline: 60 s.
 function(weir_add_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "VALUES" "TIMEOUT" "SOURCES;LINKS")
   weir_check_arguments(weir_add_unit_test ${name})
   if(NOT WEIR_BUILD_TESTS)
     return()
@@ -48,7 +49,11 @@ function(weir_add_unit_test name)
   target_compile_options(${name} PRIVATE ${WEIR_WARNINGS} ${WEIR_TEST_OPTIONS})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT ${arg_TIMEOUT})
+  set(labels unit)
+  if(arg_VALUES)
+    list(APPEND labels values)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
 # weir_add_mpi_test(NAME COMMAND program argument... RANKS n [TIMEOUT seconds]

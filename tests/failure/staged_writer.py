@@ -66,3 +66,8 @@ class Writer:
 
 def path_of(folder: Path, file_format: str, name: str = "out") -> Path:
     return folder / f"{name}.{SUFFIXES[file_format]}"
+
+
+def put_density(array, distribution, step: int) -> None:
+    """Writes an array that has the values of the density, by itself or in a file."""
+    Writer.put(array, distribution, density(step))
