@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t least_bytes = 16 << 10;
 // The cached way may take longer by this factor, since the next reader finds the data in a cache.
 constexpr double cached_is_worth = 1.5;
-constexpr int most_between_tries = 384;
+constexpr int copies_between_rarest_tries = 384;
 // A try has found nothing new if its cost is within this share of the known one.
 constexpr double nothing_new = 0.5;
 constexpr double share_of_the_newest = 0.4;
@@ -41,7 +41,7 @@ void StoreChoice::took(Target way, std::int64_t bytes, std::int64_t nanoseconds)
   if (known != 0 && way != faster()) {
     const bool is_new = std::abs(cost - known) > nothing_new * known;
     between_tries_ =
-        is_new ? least_between_tries : std::min(2 * between_tries_, most_between_tries);
+        is_new ? least_between_tries : std::min(2 * between_tries_, copies_between_rarest_tries);
   }
   known = known == 0 ? cost : known + share_of_the_newest * (cost - known);
 }

@@ -474,8 +474,8 @@ def test_a_file_for_each_task_is_as_fast_as_the_targets_with_most_files(tasks: i
 def test_the_links_above_a_switch_limit_its_nodes() -> None:
     """32 nodes on two switches write to 16 servers on another one: 25 GB/s a link upwards."""
     machine = find_platform("made-up")
-    # Five stripes of a node, so that no two nodes begin at the same target.
-    asked = made_up(32 * 128, strategy="node", bytes=160 << 10)
+    # Each node has an aggregator and five stripes, so that no two begin at the same target.
+    asked = made_up(32 * 128, strategy="node", bytes=160 << 10, aggregators=32)
     narrow, wide = (
         simulate(machine, replace(asked, network=f"fat-tree:16x{links}")) for links in (1, 8)
     )
