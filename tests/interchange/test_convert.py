@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from weir._core.files import abilities, library
 from weir.check import check
 from weir.commands.convert import convert_command
 from weir.convert import ConversionError, Layout, convert
+from weir.convert.file_threads import run_in_threads
 from weir.convert.tiles import tile_shape, tiles
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -245,6 +248,25 @@ def test_an_interrupted_command_leaves_nothing(tmp_path: Path) -> None:
         running.send_signal(signal.SIGINT)
         assert running.wait(60) == 130
     assert [path.name for path in tmp_path.iterdir()] == ["source.zarr"]
+
+
+@pytest.mark.parametrize("interrupts", [1, 3])
+def test_no_thread_uses_a_file_after_an_interrupt(interrupts: int) -> None:
+    """The caller then closes the file: a thread that still wrote to it would crash."""
+    stop, ended = threading.Event(), []
+
+    def work(number: int) -> None:
+        if number == 0:
+            for _ in range(interrupts):
+                time.sleep(0.15)
+                os.kill(os.getpid(), signal.SIGINT)
+        stop.wait()
+        time.sleep(0.3)
+        ended.append(number)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_in_threads(work, 2, stop)
+    assert sorted(ended) == [0, 1]
 
 
 def test_an_interrupt_while_the_file_is_laid_out_leaves_nothing(

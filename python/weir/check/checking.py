@@ -19,6 +19,7 @@ import numpy as np
 import weir
 from weir._core.files import unfinished
 from weir._core.shared_library import LibraryError
+from weir.convert.file_threads import run_in_threads
 from weir.convert.text import TEXT_BYTES
 from weir.convert.tiles import Tile, tile_shape, tiles
 
@@ -109,20 +110,7 @@ def _read_all(
     tell: Callable[[Progress], None] | None,
 ) -> None:
     work = _Work(file, left, report, workers)
-    threads = [threading.Thread(target=work.run, args=(number,)) for number in range(workers)]
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(0.1)
-                if tell:
-                    tell(work.progress())
-    finally:
-        work.stop.set()
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join()
+    run_in_threads(work.run, workers, work.stop, lambda: tell(work.progress()) if tell else None)
     if work.broken:
         raise work.broken[0]
     if tell:

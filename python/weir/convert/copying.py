@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weir._core.files import FileHandle
+from weir.convert.file_threads import run_in_threads
 from weir.convert.target import (
     ConversionError,
     Layout,
@@ -167,21 +168,7 @@ def _copy(
             failures.append(failure)
             stop.set()
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(workers)]
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(0.1)
-                if tell:
-                    tell(Progress(sum(done), in_all))
-    finally:
-        # Ctrl-C may arrive while threads start: a thread that has not begun checks `stop` first.
-        stop.set()
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join()
+    run_in_threads(work, workers, stop, lambda: tell(Progress(sum(done), in_all)) if tell else None)
     if failures:
         raise failures[0]
     return Progress(sum(done), in_all)
