@@ -64,7 +64,7 @@ def test_ranks_compute_before_a_file_as_in_the_job(work: str, kept: str) -> None
     assert not [word for word in arguments_of(job("sink"), Path("x")) if "--work" in word]
 
 
-@pytest.mark.parametrize(("workload", "most"), [("flash", 4096), ("s3d", 4096), ("sink", 200)])
+@pytest.mark.parametrize(("workload", "most"), [("flash", 8192), ("s3d", 4096), ("sink", 200)])
 def test_plans_say_what_makes_their_files_small(workload: str, most: int) -> None:
     program = find_program({})
     planned = plan_job(program, [workload, "--api", "mpiio"], 1)

@@ -90,6 +90,10 @@ FileArray names_array(std::int64_t variables, const Owner& owner) {
           .meaning = static_cast<int>(Values::names)};
 }
 
+// The tree's arrays have a row of each block, and are divided as the blocks are; a table may have
+// as many rows.
+constexpr int of_rank_0 = 1;
+
 // Rank 0 writes the tables. One without a name of its own for its rows has one row.
 FileArray table_array(const Table& table, const Owner& owner) {
   const std::int64_t own_rows = owner.rank == 0 ? table.rows : 0;
@@ -100,6 +104,7 @@ FileArray table_array(const Table& table, const Owner& owner) {
                   .extents = {table.rows},
                   .dimension_names = {std::move(rows)},
                   .box = {.lower = {0}, .extent = {own_rows}},
+                  .division = of_rank_0,
                   .members = table.members},
           .meaning = static_cast<int>(Values::table)};
 }

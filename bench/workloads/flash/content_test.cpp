@@ -94,6 +94,19 @@ TEST(Tables, AreRowsOfNamedMembers) {
   EXPECT_EQ(cells, 4);
 }
 
+// The interfaces take arrays with equal extents and division for equally divided.
+TEST(Tables, AreNotDividedAsATreeOfAsManyBlocks) {
+  const std::int64_t rows = 2;
+  const Owner owner{.rank = 1, .share = {1, 2}, .blocks = rows};
+  const auto arrays = arrays_of(Stream::checkpoint, sedov(), owner);
+  const FileArray& table = named(arrays, "real scalars");
+  const FileArray& tree = named(arrays, "refine level");
+  ASSERT_EQ(table.box.extents, tree.box.extents);
+  EXPECT_TRUE(table.box.box.empty());
+  EXPECT_FALSE(tree.box.box.empty());
+  EXPECT_NE(table.box.division, tree.box.division);
+}
+
 TEST(Tables, TheDomainIsTheRowOfRoots) {
   const std::vector<BlockRecord> records = Tree(38).records(0, 38);
   double end = 0;
