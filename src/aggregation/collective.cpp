@@ -49,8 +49,9 @@ constexpr std::array<std::pair<FileDurability, std::string_view>, 4> durability_
     {{.storage = storage::StepDurability::step, .in_journal = true}, "journal"},
 }};
 
-// Returns what explain() says of a session with stagers.
-std::string staging_text(std::span<const RequestedPart> parts) {
+// Returns what explain() says of arrays that the ranks of a session with stagers write themselves.
+// Of what stagers store, it says the price.
+std::string unstaged_text(std::span<const RequestedPart> parts) {
   std::vector<std::string> reasons;
   std::string text;
   for (const RequestedPart& one : parts) {
@@ -60,7 +61,7 @@ std::string staging_text(std::span<const RequestedPart> parts) {
                         storage::printable(one.file->name()), why);
     reasons.push_back(std::move(why));
   }
-  return text.empty() ? "\nstaging: a stager stores what is written" : text;
+  return text;
 }
 
 }  // namespace
@@ -301,7 +302,7 @@ Result<std::string> Collective::explain(std::span<const ArrayPart> parts, Direct
   if (!planned) return planned.error();
   std::string explained = planned.value()->choice.explain();
   if (direction == Direction::write && state_->staging != nullptr)
-    explained += staging_text(checked);
+    explained += unstaged_text(checked);
   return state_->notice.empty() ? explained : explained + "\n" + state_->notice;
 }
 

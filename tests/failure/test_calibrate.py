@@ -18,6 +18,7 @@ from failing_runs import (
     run,
 )
 from mpi_marks import needs_survivors
+from network_frames import VERSION
 
 from weir.results.calibration import Calibration, Trials
 from weir.results.schema import Failure
@@ -85,7 +86,7 @@ def test_the_way_to_a_user_s_stagers_is_measured_if_they_are_here(
     tmp_path: Path, address: str, stagers: int
 ) -> None:
     named = tmp_path / "stagers"
-    here = "weir-stager 8 127.0.0.1:4712 cookie 00112233445566778899aabbccddeeff"
+    here = f"weir-stager {VERSION} 127.0.0.1:4712 cookie 00112233445566778899aabbccddeeff"
     named.write_text(f"{here}\n{here.replace('127.0.0.1:4712', address)}\n")
     named.chmod(0o600)
     folder = tmp_path / "run"
