@@ -76,7 +76,7 @@ Status DataFileCache::close_one() {
   if (oldest->is_unsynced && closing_ == Closing::makes_durable) {
     if (Status durable = sync_open(); !durable.ok()) return durable;
   }
-  if (oldest->is_unsynced) closed_unsynced_ = oldest->path;
+  if (oldest->is_unsynced) closed_unsynced_ = folder_of(oldest->path);
   Status closed = use_ == Use::writing ? oldest->file->close() : Status();
   by_path_.erase(oldest->path);
   entries_.erase(oldest);
@@ -102,7 +102,7 @@ Status DataFileCache::sync_open() {
 Status DataFileCache::keep_written(File file) {
   const std::lock_guard lock(mutex_);
   if (closing_ == Closing::leaves_to_sync) {
-    closed_unsynced_ = file.path();
+    closed_unsynced_ = folder_of(file.path());
     Status closed = file.close();
     if (!closed.ok()) lost_ = closed;
     return closed;

@@ -90,8 +90,10 @@ class DataFileCache {
   std::unordered_map<std::string, std::list<Entry>::iterator> by_path_;
   std::vector<File> kept_;
   std::set<std::string> changed_folders_;
-  std::string closed_unsynced_;  // a file that was closed before it was durable; "": none
-  Status lost_;                  // the failure by which bytes were lost
+  // The folder of a file that was closed before it was durable; "": none. The file may have been
+  // removed since, with the step that it was of.
+  std::string closed_unsynced_;
+  Status lost_;  // the failure by which bytes were lost
 };
 
 }  // namespace weir::storage

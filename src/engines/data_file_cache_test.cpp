@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -89,6 +90,15 @@ TEST(DataFileCache, TellsWhenAWrittenFileCannotBeClosed) {
   EXPECT_EQ(written.error().operation, "close");
   EXPECT_FALSE(files.sync().ok());
   files.forget_losses();
+  EXPECT_TRUE(files.sync().ok());
+}
+
+// A step that was given up leaves files, which another process removes.
+TEST(DataFileCache, AClosedFileMayBeRemovedBeforeSync) {
+  const TestFolder folder;
+  DataFileCache files(DataFileCache::Use::writing, nullptr, DataFileCache::Closing::leaves_to_sync);
+  ASSERT_TRUE(write_chunks(files, folder, 0, most_open + 1).ok());
+  for (int i = 0; i <= most_open; ++i) std::filesystem::remove(chunk(folder, i));
   EXPECT_TRUE(files.sync().ok());
 }
 

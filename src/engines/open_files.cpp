@@ -121,11 +121,18 @@ Status OpenFiles::sync(std::span<const std::string> paths, const SyncedHere& syn
   const auto sync_group = [&]() -> Status {
     std::vector<EngineFile*> files;
     for (const std::string& path : group) {
+      // Where bytes are handed over, a closed file has nothing left to make durable. Opened again,
+      // it would later serve writes without the length with which a missing file is to be made.
+      if (!engine_->abilities().in_file_system && !files_.contains(path)) continue;
       auto file = get(path, {.write = true});
       if (!file) {
         const auto written = written_.find(path);
+        // A stager, which leaves this to sync(), is not told of the files of a step that was given
+        // up, or dropped: rank 0 removes them. While one is still open, its removal is not noticed.
         const bool may_be_removed =
-            written != written_.end() && written->second.mark == Mark::may_be_removed;
+            written != written_.end() &&
+            (written->second.mark == Mark::may_be_removed ||
+             written->second.closing == DataFileCache::Closing::leaves_to_sync);
         if (may_be_removed && file.error().system_error == ENOENT) continue;
         return file.error();
       }

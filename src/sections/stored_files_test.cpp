@@ -329,6 +329,37 @@ TEST(StoredFiles, FilesThatAreClosedToMakeRoomAreMadeDurableBefore) {
   }
 }
 
+// A rank that hands bytes over must not name a file again that rank 0 may have removed meanwhile.
+TEST(StoredFiles, ClosedFilesOfAnEngineWithoutAFileSystemAreNotOpenedToSync) {
+  OpenFiles open(make_memory_engine(), 2);
+  const std::vector<std::string> path = {"c"};
+  ASSERT_TRUE(open.get("c", {.write = true, .bytes_when_made = 4}).ok());
+  open.written("c");
+  ASSERT_TRUE(open.close("c").ok());
+  EXPECT_TRUE(open.sync(path).ok());
+  EXPECT_EQ(open.open_files(), 0);
+}
+
+// Rank 0 removes the files of a step that was given up, also those that a stager has closed.
+TEST(StoredFiles, ClosedFilesMayBeRemovedWhereSyncComesLast) {
+  for (const DataFileCache::Closing closing :
+       {DataFileCache::Closing::makes_durable, DataFileCache::Closing::leaves_to_sync}) {
+    const TestFolder folder;
+    const auto open = std::make_shared<OpenFiles>(make_posix_engine(), 2);
+    const DataFiles data = made_when_written(folder.path("c."), 3, 16);
+    StoredFiles files(data, true, open);
+    files.set_closing(closing);
+    for (std::int64_t file = 0; file < 3; ++file) {
+      auto bytes = stored_bytes(8, 1);
+      const Slice slice{bytes.data(), 8};
+      FileTraffic traffic;
+      ASSERT_TRUE(files.write(file, {&slice, 1}, 0, traffic).ok());
+    }
+    ASSERT_TRUE(std::filesystem::remove(data.path(0)));
+    EXPECT_TRUE(files.sync().ok());
+  }
+}
+
 // A file that one array opened for reading is opened again for another that writes.
 TEST(StoredFiles, ShareTheFilesOfOtherArrays) {
   const TestFolder folder;
