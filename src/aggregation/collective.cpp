@@ -50,7 +50,7 @@ constexpr std::array<std::pair<FileDurability, std::string_view>, 4> durability_
 }};
 
 // Returns what explain() says of arrays that the ranks of a session with stagers write themselves.
-// Of what stagers store, it says the price.
+// The price of what stagers store is part of the choice's own text.
 std::string unstaged_text(std::span<const RequestedPart> parts) {
   std::vector<std::string> reasons;
   std::string text;

@@ -79,7 +79,7 @@ def encoded(comm, folder: Path, file_format: str, codec: str, *shards: str) -> N
 def told(comm, folder: Path, file_format: str, codec: str, *shards: str) -> None:
     """Writes an array with a codec and one without; prints what users are told of both."""
     with weir.Session(comm, staging=given_staging()) as session:
-        # Of an HDF5 file that is made again nothing is told again.
+        # Users are told once of an HDF5 file that is made twice.
         for name in ("out", *(["out"] if file_format == "hdf5" else []), "other"):
             path = path_of(folder, file_format, name)
             writer = Writer(session, path, file_format, codec, tuple(map(int, shards)) or None)

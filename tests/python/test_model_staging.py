@@ -325,7 +325,7 @@ def test_the_calibrated_way_to_a_user_s_own_service_is_a_stage_of_the_hand_over(
     ]  # fmt: skip
     assert made["span"].limiting_stage == "storage write"
     assert observed.low < observed.value < observed.high
-    # Of stagers that a calibration does not reach, nothing is known.
+    # Nothing is known of stagers that a calibration does not reach.
     unknown = platform(operations=[operation(1e-3, 2e-3, staging="service")])
     assert rates(unknown, staging="service", service="/home/me/stagers") == {}
 

@@ -378,7 +378,7 @@ class Soak:
                 return False
             wrong = self.folder / str(case.seed) / "wrong"
             line = wrong.read_text() if wrong.exists() else ""
-            # Who outlives a rank or its stager for a moment may be told that it is lost.
+            # A rank that outlives another rank, or its stager, may be told that it is lost.
             may_say = ("lost", "stager") if case.journaled else ("lost",)
             if "WrongError" in line and not any(word in line for word in may_say):
                 self.find(case.seed, "wrong", line.splitlines()[0])

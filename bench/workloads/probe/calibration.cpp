@@ -27,7 +27,8 @@ constexpr std::int64_t first_piece_bytes = std::int64_t{1} << 20;
 constexpr std::int64_t usual_pieces = 8;
 constexpr std::int64_t most_pieces = 256;
 constexpr std::int64_t usual_trial_bytes = std::int64_t{32} << 20;  // by one rank
-// Of one rank, over TCP to receivers: in the smallest trial, and in the largest one.
+// The bytes that one rank sends over TCP to receivers, in the smallest trial and in the largest
+// one.
 constexpr std::int64_t least_sent_bytes = std::int64_t{4} << 20;
 constexpr std::int64_t most_sent_bytes = std::int64_t{256} << 20;
 

@@ -13,8 +13,8 @@
 // (own_transfer.hpp) while the view of every rank can be decoded and the file is not in atomic
 // mode.
 //
-// Of an array in chunks (stored_chunks.hpp), the ranks move boxes with strides together, as
-// sections of an array of the session; if the elements of one rank are no such box, each rank moves
+// The ranks move boxes with strides of an array in chunks (stored_chunks.hpp) together, as sections
+// of an array of the session; if the elements of one rank are no such box, each rank moves
 // its own.
 //
 // If the program may call MPI from several threads at the same time, all ranks pass a collective
