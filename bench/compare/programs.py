@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 DEADLINE_SECONDS = 900
+ENDING_SECONDS = 30
+"""How long a command that was told to end may take before it is killed."""
 CLONE = Path(__file__).resolve().parents[2]
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 LAUNCHER = (
@@ -60,7 +62,10 @@ def ended(
         except BaseException:
             # On SIGTERM a launcher also ends its ranks; SIGKILL would leave them running.
             process.terminate()
-            process.communicate()
+            try:
+                process.communicate(timeout=ENDING_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
             raise
     return subprocess.CompletedProcess(command, process.returncode, told, complaint)
 

@@ -46,7 +46,8 @@ from stagers import on_this_node
 from staging import measure
 
 TESTBED = str(CLONE / "tools/testbed/testbed")
-TARGET_SIZE = "2GiB"
+TARGET_SIZE = "8GiB"
+"""More than the files of `steps`, which keep all steps, by a stager and by the ranks."""
 S3D_STEPS = 8
 CHECKPOINTS = 5
 """Of a repetition that measures the rate until durable."""
