@@ -1,4 +1,4 @@
-"""Which cases of tests are run and in which order, the width of text, and what no test may load."""
+"""Which tests run, in which order and beside which; the width of text; what no test may load."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from mpi_launcher import preload, variables
 from pairs import covering
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 TESTS = Path(__file__).parent
 LONG = (
@@ -36,6 +38,8 @@ LONG = (
 )
 """Those that take longest. With files side by side, the last should be short ones."""
 
+TESTBED = TESTS / "testbed"
+
 WITH_TESTS_ALONE = ("testbed", "measurement")
 """The folders of tests that need the machine to themselves; those of ./dev test alone."""
 
@@ -59,7 +63,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             )
     leave_out_combinations(config, items)
     places = {TESTS / name: place for place, name in enumerate(LONG)}
-    items.sort(key=lambda item: places.get(item.path, len(places)))
+
+    def place_of(item: pytest.Item) -> int:
+        if item.path.is_relative_to(TESTBED):
+            return -1  # they take longest, because they are run one after the other
+        return places.get(item.path, len(places))
+
+    items.sort(key=place_of)
+
+
+class OneTestbed(LoadFileScheduling):
+    """Gives a worker one file after the other, and one worker all files that use the test bed.
+
+    The test bed is one for the machine: workers would only wait for each other.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return (
+            "tests/testbed" if nodeid.startswith("tests/testbed/") else super()._split_scope(nodeid)
+        )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneTestbed:
+    return OneTestbed(config, log)
 
 
 def leave_out_combinations(config: pytest.Config, items: list[pytest.Item]) -> None:

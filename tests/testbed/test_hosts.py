@@ -71,6 +71,7 @@ def payload_rate(sender: Host, receiver: Host) -> float:
         return 8 * float(receiving.communicate(timeout=60)[0])
 
 
+@pytest.mark.alone
 def test_links_have_their_rates(hosts: MakeHosts) -> None:
     made = hosts(3, "1gbit,1gbit,100mbit")
     assert [host.link for host in made] == [10**9, 10**9, 10**8]
@@ -80,6 +81,7 @@ def test_links_have_their_rates(hosts: MakeHosts) -> None:
     expect_limits(lambda: [payload_rate(*both) for both in ends], limits)
 
 
+@pytest.mark.alone
 def test_a_link_can_be_slowed_while_it_is_up(hosts: MakeHosts) -> None:
     first, second = hosts(2, "1gbit")
     call("hosts", "set", second.name, "--link", "50mbit")
@@ -87,6 +89,7 @@ def test_a_link_can_be_slowed_while_it_is_up(hosts: MakeHosts) -> None:
     assert call_json("status", "--json")["hosts"]["hosts"][1]["link"] == 50 * 10**6
 
 
+@pytest.mark.alone
 def test_switches_are_joined_by_links_of_their_rate(hosts: MakeHosts) -> None:
     made = hosts(4, "500mbit", options="--switches 2 --between 50mbit")
     assert [host.switch for host in made] == [0, 0, 1, 1]

@@ -26,7 +26,10 @@ from weir.results.probe import Probe
 TCP_PAYLOAD = 1448 / 1514
 """Share of a full frame beside the headers of Ethernet, IP and TCP with time stamps."""
 
-pytestmark = pytest.mark.skipif(not WEIR_BENCH.exists(), reason=f"{WEIR_BENCH} is not built")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(not WEIR_BENCH.exists(), reason=f"{WEIR_BENCH} is not built"),
+]
 
 
 def described(folder: Path, *words: str) -> Platform:

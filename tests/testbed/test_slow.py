@@ -62,6 +62,7 @@ def python(program: str, *words: str) -> list[str]:
     return [sys.executable, "-c", program, *words]
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(bool(missing_programs(["cc"])), reason="cc is not installed")
 def test_each_call_takes_the_time_added(tmp_path: Path) -> None:
     command = python(TIME_CALLS, str(tmp_path / "file"))
@@ -79,6 +80,7 @@ def test_pipes_are_not_slowed() -> None:
     assert float(slowed.stdout) < 20  # of 40 s that the added time alone would take
 
 
+@pytest.mark.alone
 def test_processors_are_slowed() -> None:
     skip_without(processor_groups)
     percent = 10 / len(os.sched_getaffinity(0)) * 2

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import mpi_launcher
+import pytest
 
 from testbed_calls import PROGRAM, MakeHosts, MakeTargets, call, launcher
 from weir.model.calibration_platform import platform_of_calibration
@@ -16,6 +17,8 @@ from weir.results.folder import load_calibration
 from weir.results.platform import PlatformStage
 from weir.results.platform_file import write_platform
 from weir_bench_calls import Bench, bench, described, units, write_description
+
+pytestmark = pytest.mark.alone
 
 MB = 1e6
 GB = 1e9

@@ -22,6 +22,7 @@ from testbed_transfers import (
 SECONDS = 3
 
 
+@pytest.mark.alone
 def test_four_targets_have_their_rates_at_once(targets: MakeTargets) -> None:
     rates = [50e6, 100e6, 150e6, 200e6]
     made = targets(",".join(f"{rate / 1e6:.0f}" for rate in rates) + "MB/s", size="704MiB")
@@ -33,6 +34,7 @@ def test_four_targets_have_their_rates_at_once(targets: MakeTargets) -> None:
         expect_limits(lambda: list(pool.map(direct_read_rate, files, sizes)), rates)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("file_system", "by_the_kernel"), [("ext4", False), ("ext4", True), ("xfs", False)]
 )
@@ -52,6 +54,7 @@ def test_buffered_data_reaches_the_device_at_its_rate(
     expect_limits(measure, [40e6])
 
 
+@pytest.mark.alone
 def test_reading_and_writing_may_differ(targets: MakeTargets) -> None:
     (target,) = targets(options="--read-rates 80MB/s --write-rates 40MB/s")
     file = Path(target.directory) / "file"
@@ -59,6 +62,7 @@ def test_reading_and_writing_may_differ(targets: MakeTargets) -> None:
     expect_limits(lambda: [direct_read_rate(file, 120 * MEBIBYTE)], [80e6], within=0.1)
 
 
+@pytest.mark.alone
 def test_operations_per_second_hold(targets: MakeTargets) -> None:
     (target,) = targets(options="--iops 500", size="64MiB")
     file = Path(target.directory) / "file"
@@ -67,6 +71,7 @@ def test_operations_per_second_hold(targets: MakeTargets) -> None:
     expect_limits(lambda: [direct_write_rate(file, total, 4096) / 4096], [500])
 
 
+@pytest.mark.alone
 def test_a_target_can_be_slowed_while_it_is_up(targets: MakeTargets) -> None:
     (target,) = targets("200MB/s")
     file = Path(target.directory) / "file"

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
 
 
 def machine_state() -> dict[str, object]:
-    """All that a test bed could leave behind."""
+    """All that a test bed could leave behind.
+
+    What is mounted below the folders of other processes of pytest is left out: tests that run
+    beside those of the test bed mount file systems, too.
+    """
 
     def lines(*command: str) -> list[str]:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
         return sorted(done.stdout.splitlines())
 
     mountinfo = Path("/proc/self/mountinfo").read_text().splitlines()
+    of_others = re.compile(rf"\S*/popen-(?!{os.environ.get('PYTEST_XDIST_WORKER', '')}/)")
     mounts = [line.split(" ", 4)[4] for line in mountinfo]
     groups = Path("/sys/fs/cgroup")
     limits = {path.name: path.read_text() for path in groups.glob("blkio/blkio.throttle.*_device")}
     return {
-        "mounts": sorted(mounts),
+        "mounts": sorted(mount for mount in mounts if not of_others.match(mount)),
         "loops": lines("losetup", "--noheadings", "--raw", "--output", "NAME,BACK-FILE"),
         "limits": limits,
         "groups": sorted(str(path) for path in groups.glob("*/*weir*")),
