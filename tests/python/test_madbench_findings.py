@@ -11,7 +11,8 @@ import pytest
 
 from synthetic import make_events, make_run, write_run_folder
 from weir.analysis.findings import FOUND, NOT_FOUND, UNDECIDED, Judgement, ratio_of
-from weir.analysis.madbench_findings import Observed, judge, observed
+from weir.analysis.madbench_findings import judge
+from weir.analysis.madbench_runs import Observed, observed
 from weir.cli import application
 from weir.results.folder import load_run, write_run
 from weir.results.message_records import Messages

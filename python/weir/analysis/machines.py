@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import get_args
 
 from weir.analysis.listing import Cell, Listing
-from weir.analysis.madbench_findings import Observed, Runs, usual
+from weir.analysis.madbench_runs import Observed, Runs, usual
 from weir.results.errors import ResultError
 from weir.results.expectations import Direction
 from weir.results.quantities import rate_text, significant

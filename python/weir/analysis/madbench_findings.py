@@ -8,12 +8,10 @@ results. Findings about the file system are not decided by bytes that came from 
 
 from __future__ import annotations
 
-import re
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any, Literal, TypeVar, get_args
+from typing import get_args
 
 from weir.analysis.findings import Judgement, Ratio, ratio_of
 from weir.analysis.hiding import (
@@ -25,12 +23,24 @@ from weir.analysis.hiding import (
     hidden_share,
     where_it_hides,
 )
+from weir.analysis.madbench_runs import (
+    ALL_TARGETS,
+    Observed,
+    Runs,
+    Settings,
+    by_level,
+    from_memory,
+    groups_of,
+    memory_share,
+    pairs_of_runs,
+    place_of,
+    taking_turns,
+    usual,
+)
 from weir.analysis.saturation import BEYOND, LEAST_LEVELS, saturated_from
 from weir.results.expectations import Direction
 from weir.results.quantities import percent_text, rate_text
-from weir.results.schema import EffectiveRate, Run
-from weir.results.series import Series
-from weir.results.served_by import served_by
+from weir.results.schema import EffectiveRate
 from weir.results.statistics import median_interval
 
 INTERFACES_ALIKE = 0.10
@@ -47,113 +57,6 @@ SPARSE_BELOW, DENSE_FROM = 0.5, 0.5
 """Shares of memory: the paper's are 0.36 and 0.71."""
 CRITICAL = (1.3, 1.4)
 """Exponents between which I/O begins to hide (section 5)."""
-ALIKE_SETTINGS = (
-    *("bins", "gangs", "file-block", "directory", "direct", "sync", "rank-shift", "memory-hog"),
-    *("compressible", "full", "stripe-size", "first-target", "pool"),
-)
-NEEDED = {"pixels", "iomethod", "filetype", "iomode", "read-modulus", "write-modulus"}
-ALL_TARGETS = "all"
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What distinguishes runs of the workload; one setting is varied by each finding."""
-
-    ranks: int
-    pixels: int
-    interface: str
-    files: str
-    mode: str
-    read_modulus: int
-    write_modulus: int
-    exponent: float | None
-    stripes: str
-    """Stripes of each file as requested, else as the folder's layout has them; empty: unknown."""
-    keeps_cache: bool
-    messages: int
-    """Bytes of messages in the place of busy work, which belong to an experiment of their own."""
-    others: tuple[tuple[str, str], ...]
-    """Settings that no finding is about, and which must be alike in what is compared."""
-
-    @property
-    def computes(self) -> bool:
-        """Whether the run belongs to a sweep over exponents, beside asynchronous ones."""
-        return self.exponent is not None and self.exponent >= BLAS2
-
-    def modulus(self, direction: Direction) -> int:
-        return self.read_modulus if direction == "read" else self.write_modulus
-
-
-@dataclass(frozen=True)
-class Observed:
-    """One complete run, and the job in which it was measured."""
-
-    job: str
-    settings: Settings
-    run: Run
-
-    def values(self, direction: Direction) -> list[float]:
-        """Returns the rate of each counted repetition, by the headline's metric."""
-        series = self.series(direction)
-        return list(series.values) if series is not None else []
-
-    def series(self, direction: Direction) -> Series | None:
-        return next((r for r in self.run.rates if r.direction == direction and r.headline), None)
-
-
-Runs = Sequence[Observed]
-Level = TypeVar("Level")
-
-
-def observed(found: Iterable[tuple[str, Run]]) -> list[Observed]:
-    """Returns the runs of the workload madbench that are complete; ``found``: (job, run)."""
-    return [
-        Observed(job, settings, run)
-        for job, run in found
-        if run.workload == "madbench" and run.status == "complete" and run.imported is None
-        if (settings := _settings_of(run)) is not None
-    ]
-
-
-def _settings_of(run: Run) -> Settings | None:
-    """Returns the settings, or None for results of a version that named them otherwise."""
-    given = {name: one.value for name, one in run.parameters.items()}
-    if NEEDED - given.keys():
-        return None
-    exponent = given.get("busy-work-exponent")
-    return Settings(
-        ranks=run.plan.ranks,
-        pixels=int(given["pixels"]),
-        interface=str(given["iomethod"]),
-        files=str(given["filetype"]),
-        mode=str(given["iomode"]),
-        read_modulus=int(given["read-modulus"]),
-        write_modulus=int(given["write-modulus"]),
-        exponent=None if exponent is None else float(exponent),
-        stripes=str(given.get("stripe-count") or _stripes_of_folder(run)),
-        keeps_cache=not (given.get("drop-cache") or given.get("direct")),
-        messages=int(given.get("messages") or 0),
-        others=tuple((name, str(given[name])) for name in ALIKE_SETTINGS if name in given),
-    )
-
-
-def _stripes_of_folder(run: Run) -> str:
-    """Returns the stripe count of a folder that was striped beforehand; empty if it is unknown."""
-    layout = run.environment.file_system.get("layout") if run.environment is not None else None
-    if isinstance(layout, dict):  # Lustre's; one with components has a count for each.
-        count = layout.get("stripe_count", "")
-        return ALL_TARGETS if count == -1 else str(count)
-    found = re.search(r"\bstripe_count=(\d+)", layout) if isinstance(layout, str) else None
-    return found.group(1) if found else ""
-
-
-def usual(runs: Runs) -> list[Observed]:
-    """Returns the synchronous runs with little busy work and without messages."""
-    return [
-        one
-        for one in runs
-        if one.settings.mode == "SYNC" and not one.settings.computes and not one.settings.messages
-    ]
 
 
 def judge(runs: Runs) -> list[Judgement]:
@@ -170,94 +73,6 @@ def judge(runs: Runs) -> list[Judgement]:
         *_exponents([one for one in runs if one.settings.mode == "ASYNC"]),
         *_messages([one for one in runs if one.settings.messages]),
     ]
-
-
-# ---- Pairs of settings -------------------------------------------------------------------------
-
-
-def _of_rounds(one: Runs, other: Runs, direction: Direction) -> list[tuple[float, float]]:
-    """Returns pairs of the same repetition of the same job, whose configurations take turns."""
-    jobs = {run.job: run.values(direction) for run in other}
-    return [
-        pair
-        for run in one
-        for pair in zip(run.values(direction), jobs.get(run.job, []), strict=False)
-    ]
-
-
-def _taking_turns(
-    runs: Runs, setting: Literal["interface", "files"], first: str, second: str
-) -> Iterator[tuple[Settings, Direction, Ratio | None, str]]:
-    """Yields the ratio of two levels of a setting that take turns in jobs, with a remark."""
-    varied: dict[str, Any] = {setting: ""}
-    for settings, group in _groups(runs, lambda s: replace(s, **varied)).items():
-        of = _by(group, lambda s: str(getattr(s, setting)))
-        for direction in get_args(Direction) if {first, second} <= of.keys() else ():
-            ratio = ratio_of(_of_rounds(of[first], of[second], direction))
-            yield settings, direction, ratio, _from_memory(group, direction)
-
-
-def _of_runs(one: Runs, other: Runs, direction: Direction) -> list[tuple[float, float]]:
-    """Returns pairs of runs, those closest in time first, so that drifts affect both alike.
-
-    A run counts once, by its median: its repetitions share a moment.
-    """
-    medians = [
-        [
-            (datetime.fromisoformat(run.run.started_utc), statistics.median(values))
-            for run in runs
-            if (values := run.values(direction))
-        ]
-        for runs in (one, other)
-    ]
-    apart = sorted(
-        (abs(first[0] - second[0]), place, match)
-        for place, first in enumerate(medians[0])
-        for match, second in enumerate(medians[1])
-    )
-    used: tuple[set[int], set[int]] = (set(), set())
-    pairs = []
-    for _, place, match in apart:
-        if place not in used[0] and match not in used[1]:
-            used[0].add(place)
-            used[1].add(match)
-            pairs.append((medians[0][place][1], medians[1][match][1]))
-    return pairs
-
-
-def _groups(runs: Runs, key: Callable[[Settings], Settings]) -> dict[Settings, list[Observed]]:
-    """Returns the runs whose settings are alike but for those that ``key`` makes equal."""
-    groups: dict[Settings, list[Observed]] = {}
-    for run in runs:
-        groups.setdefault(key(run.settings), []).append(run)
-    ordered = sorted(groups.items(), key=lambda one: (one[0].ranks, str(one[0])))
-    return {settings: of_one for settings, of_one in ordered if len(of_one) > 1}
-
-
-def _by(runs: Runs, level: Callable[[Settings], Level]) -> dict[Level, list[Observed]]:
-    found: dict[Level, list[Observed]] = {}
-    for run in runs:
-        found.setdefault(level(run.settings), []).append(run)
-    return found
-
-
-def _place(settings: Settings, direction: Direction | None) -> str:
-    """Returns which results a judgement is about: ``16 ranks, UNIQUE, write``."""
-    known = [settings.interface, settings.files]
-    if settings.stripes:
-        known.append(f"stripe count {settings.stripes}")
-    if settings.keeps_cache:
-        known.append("cache not dropped")
-    ranks = f"{settings.ranks} rank{'' if settings.ranks == 1 else 's'}"
-    return ", ".join([ranks, *filter(None, [*known, direction])])
-
-
-def _from_memory(runs: Runs, direction: Direction) -> str:
-    """Returns a remark if memory served bytes of any of the runs."""
-    if direction == "write":
-        return ""
-    words = {served_by(one.run, direction) for one in runs}
-    return "; memory served reads" if words & {"memory", "mixed"} else ""
 
 
 def _judged(
@@ -282,10 +97,10 @@ def _interfaces(runs: Runs) -> list[Judgement]:
     rule = f"MPI-IO's rate over POSIX's is within {percent_text(INTERFACES_ALIKE)} of 1"
 
     def judgements() -> Iterator[Judgement]:
-        turns = _taking_turns(runs, "interface", "MPI", "POSIX")
+        turns = taking_turns(runs, "interface", "MPI", "POSIX")
         for settings, direction, ratio, remark in turns:
             holds = _alike(ratio, INTERFACES_ALIKE)
-            place = f"{finding}: {_place(settings, direction)}"
+            place = f"{finding}: {place_of(settings, direction)}"
             yield _judged("sections 4 and 6", place, rule, ratio, holds, remark)
 
     return _or_without(judgements(), "sections 4 and 6", finding, "both interfaces in one job")
@@ -296,10 +111,10 @@ def _files(runs: Runs) -> list[Judgement]:
     rule = f"the shared file's rate over that of unique files is at least {1 - ALIKE:.2f}"
 
     def judgements() -> Iterator[Judgement]:
-        turns = _taking_turns(runs, "files", "SHARED", "UNIQUE")
+        turns = taking_turns(runs, "files", "SHARED", "UNIQUE")
         for settings, direction, ratio, remark in turns:
             holds = None if ratio is None else ratio.is_at_least(1 - ALIKE)
-            place = f"{finding}: {_place(settings, direction)}{_varied(settings)}"
+            place = f"{finding}: {place_of(settings, direction)}{_varied(settings)}"
             yield _judged("section 6", place, rule, ratio, holds, remark)
 
     return _or_without(judgements(), "section 6", finding, "both kinds of files in one job")
@@ -310,7 +125,7 @@ def _directions(runs: Runs) -> list[Judgement]:
     rule = f"the write rate over the read rate is at least {NOT_LESS:.2f}"
 
     def judgements() -> Iterator[Judgement]:
-        groups = _by(runs, lambda s: s).items()
+        groups = by_level(runs, lambda s: s).items()
         for settings, group in sorted(groups, key=lambda one: (one[0].ranks, str(one[0]))):
             pairs = [
                 pair
@@ -319,9 +134,9 @@ def _directions(runs: Runs) -> list[Judgement]:
             ]
             ratio = ratio_of(pairs)
             holds = None if ratio is None else ratio.is_at_least(NOT_LESS)
-            place = f"{finding}: {_place(settings, None)}{_varied(settings)}"
+            place = f"{finding}: {place_of(settings, None)}{_varied(settings)}"
             yield _judged(
-                "sections 4.1 and 4.4", place, rule, ratio, holds, _from_memory(group, "read")
+                "sections 4.1 and 4.4", place, rule, ratio, holds, from_memory(group, "read")
             )
 
     return _or_without(judgements(), "sections 4.1 and 4.4", finding, "synchronous runs")
@@ -346,7 +161,7 @@ def _saturation(runs: Runs) -> list[Judgement]:
 
     def judgements() -> Iterator[Judgement]:
         usual = [one for one in runs if not _varied(one.settings)]
-        for settings, group in _groups(usual, lambda s: replace(s, ranks=0, pixels=0)).items():
+        for settings, group in groups_of(usual, lambda s: replace(s, ranks=0, pixels=0)).items():
             of = _weak_scaling(group)
             for direction in get_args(Direction) if len(of) >= LEAST_LEVELS else ():
                 place = f"{settings.files}, {settings.interface}, {direction}"
@@ -355,11 +170,11 @@ def _saturation(runs: Runs) -> list[Judgement]:
                 before = max((n for n in of if n <= most / BEYOND), default=None)
                 if before is None:
                     continue
-                ratio = ratio_of(_of_runs(of[most], of[before], direction))
+                ratio = ratio_of(pairs_of_runs(of[most], of[before], direction))
                 limit = 1 + STILL_GROWS * (most / before - 1)
                 grows = None if ratio is None else ratio.is_at_least(limit)
                 holds = None if grows is None else not grows
-                remark = _from_memory(group, direction)
+                remark = from_memory(group, direction)
                 at = saturated_from([*medians], [*medians.values()])
                 where = "" if at is None else f"; 90 % of the most from {at:g} ranks on"
                 told = ", ".join(f"{n}: {rate_text(rate)}" for n, rate in medians.items())
@@ -367,7 +182,7 @@ def _saturation(runs: Runs) -> list[Judgement]:
                 said = f"{most} over {before} ranks {one.figures}{where}; {told}"
                 yield replace(one, figures=said)
                 if at is not None and holds and int(at) != most:
-                    kept = ratio_of(_of_runs(of[most], of[int(at)], direction))
+                    kept = ratio_of(pairs_of_runs(of[most], of[int(at)], direction))
                     stays = None if kept is None else kept.is_at_least(LITTLE_LOST)
                     yield _judged("section 6", f"{lost}: {place}", lost_rule, kept, stays, remark)
 
@@ -378,7 +193,7 @@ def _weak_scaling(group: Runs) -> dict[int, list[Observed]]:
     """Returns the runs by ranks, of each number only those with the most usual bytes per rank."""
     shares = statistics.multimode(_share_of_rank(one) for one in group)
     kept = [one for one in group if abs(_share_of_rank(one) / shares[0] - 1) <= ALIKE]
-    return dict(sorted(_by(kept, lambda s: s.ranks).items()))
+    return dict(sorted(by_level(kept, lambda s: s.ranks).items()))
 
 
 def _share_of_rank(one: Observed) -> float:
@@ -400,12 +215,12 @@ def _memory(runs: Runs) -> list[Judgement]:
     )
 
     def judgements() -> Iterator[Judgement]:
-        for settings, group in _groups(runs, lambda s: replace(s, pixels=0)).items():
-            of = _by(group, lambda s: s.pixels)
+        for settings, group in groups_of(runs, lambda s: replace(s, pixels=0)).items():
+            of = by_level(group, lambda s: s.pixels)
             for direction in get_args(Direction) if len(of) > 1 else ():
                 sparse, dense = of[min(of)], of[max(of)]
                 shares = [memory_share(one[0].run) for one in (sparse, dense)]
-                ratio = ratio_of(_of_runs(dense, sparse, direction))
+                ratio = ratio_of(pairs_of_runs(dense, sparse, direction))
                 told, remark = "memory unknown", "; how much memory the hosts have is not recorded"
                 if shares[0] is not None and shares[1] is not None:
                     told = (
@@ -413,19 +228,10 @@ def _memory(runs: Runs) -> list[Judgement]:
                     )
                     apart = shares[0] < SPARSE_BELOW and shares[1] >= DENSE_FROM
                     remark = "" if apart else "; these are not the shares of sparse and dense data"
-                place = f"{finding}: {_place(settings, direction)}, {told}"
+                place = f"{finding}: {place_of(settings, direction)}, {told}"
                 yield _judged("section 3", place, rule, ratio, _alike(ratio, ALIKE), remark)
 
     return _or_without(judgements(), "section 3", finding, "two sizes of matrices on as many ranks")
-
-
-def memory_share(run: Run) -> float | None:
-    """Returns which share of its hosts' memory the matrices fill, if the run says it."""
-    if run.environment is None or not run.nodes:
-        return None
-    memory = run.environment.hardware.get("memory")
-    each = memory.get("bytes") if isinstance(memory, dict) else None
-    return run.plan.memory_bytes_total / (each * len(run.nodes)) if each else None
 
 
 def _moduli(runs: Runs) -> list[Judgement]:
@@ -433,16 +239,18 @@ def _moduli(runs: Runs) -> list[Judgement]:
     rule = f"the rate with a modulus of 1 over that with another is at least {NOT_LESS:.2f}"
 
     def judgements() -> Iterator[Judgement]:
-        groups = _groups(runs, lambda s: replace(s, read_modulus=0, write_modulus=0))
+        groups = groups_of(runs, lambda s: replace(s, read_modulus=0, write_modulus=0))
         for settings, group in groups.items():
             for direction in get_args(Direction):
-                of = _by(group, lambda s, d=direction: s.modulus(d))  # type: ignore[misc]
+                of = by_level(group, lambda s, d=direction: s.modulus(d))  # type: ignore[misc]
                 for modulus in sorted(of.keys() - {1}) if 1 in of else ():
-                    ratio = ratio_of(_of_runs(of[1], of[modulus], direction))
+                    ratio = ratio_of(pairs_of_runs(of[1], of[modulus], direction))
                     holds = None if ratio is None else ratio.is_at_least(NOT_LESS)
                     name = "RMOD" if direction == "read" else "WMOD"
-                    place = f"{finding}: {_place(settings, direction)}, {name} 1 against {modulus}"
-                    remark = _from_memory(group, direction)
+                    place = (
+                        f"{finding}: {place_of(settings, direction)}, {name} 1 against {modulus}"
+                    )
+                    remark = from_memory(group, direction)
                     yield _judged("footnote 1", place, rule, ratio, holds, remark)
 
     return _or_without(judgements(), "footnote 1", finding, "several values of RMOD and WMOD")
@@ -465,19 +273,19 @@ def _stripes(runs: Runs) -> list[Judgement]:
         few_of = "SHARED" if finding == GAINS else "UNIQUE"
         many_of = "UNIQUE" if finding == LOSES else "SHARED"
         known = [one for one in runs if one.settings.stripes]
-        for settings, group in _groups(known, _but_for_stripes).items():
+        for settings, group in groups_of(known, _but_for_stripes).items():
             counts = sorted({one.settings.stripes for one in group}, key=_targets)
             few, many = (
                 [o for o in group if (o.settings.stripes, o.settings.files) == (count, files)]
                 for count, files in ((counts[0], few_of), (counts[-1], many_of))
             )
             for direction in get_args(Direction) if few and many and len(counts) > 1 else ():
-                ratio = ratio_of(_of_runs(many, few, direction))
+                ratio = ratio_of(pairs_of_runs(many, few, direction))
                 holds = None if ratio is None else _holds(finding, ratio)
                 place = (
-                    f"{finding}: {_place(settings, direction)}, {counts[-1]} against {counts[0]}"
+                    f"{finding}: {place_of(settings, direction)}, {counts[-1]} against {counts[0]}"
                 )
-                remark = _from_memory([*few, *many], direction)
+                remark = from_memory([*few, *many], direction)
                 yield _judged("sections 4.1 and 4.2", place, rules[finding], ratio, holds, remark)
 
     return [
@@ -521,7 +329,9 @@ def _messages(runs: Runs) -> list[Judgement]:
     rule = f"at the same time less than {MOST_KEPT:.2f} of the rate alone is kept"
 
     def judgements() -> Iterator[Judgement]:
-        groups = _by([one for one in runs if one.run.messages is not None], lambda s: s).items()
+        groups = by_level(
+            [one for one in runs if one.run.messages is not None], lambda s: s
+        ).items()
         for settings, group in sorted(groups, key=lambda one: (one[0].ranks, str(one[0]))):
             kinds = [kind for one in group if one.run.messages for kind in one.run.messages.kinds]
             for moved in ("messages", "write", "read"):
@@ -531,9 +341,9 @@ def _messages(runs: Runs) -> list[Judgement]:
                 if ratio is None:
                     continue
                 together = statistics.median(kind.together_share for kind in found)
-                remark = _from_memory(group, "read") if moved == "read" else ""
+                remark = from_memory(group, "read") if moved == "read" else ""
                 what = moved if moved == "messages" else f"{moved}s"
-                place = f"{CONTENTION}: {_place(settings, None)}, {what}"
+                place = f"{CONTENTION}: {place_of(settings, None)}, {what}"
                 holds = ratio.is_within(0, MOST_KEPT)
                 judged = _judged("section 6", place, rule, ratio, holds, remark)
                 told = f"{judged.figures} kept; {percent_text(together)} of the bytes travelled so"
@@ -553,11 +363,11 @@ LIKE_SYNC = "with BLAS 2 the effective rate is that of synchronous runs"
 def _exponents(runs: Runs) -> list[Judgement]:
     def judgements() -> Iterator[Judgement]:
         usual = [one for one in runs if one.settings.exponent is not None]
-        for settings, group in _groups(usual, lambda s: replace(s, exponent=None)).items():
+        for settings, group in groups_of(usual, lambda s: replace(s, exponent=None)).items():
             for direction in get_args(Direction):
                 points = _points(group, direction)
                 if len(points) > 1:
-                    yield from _of_points(_place(settings, direction), points)
+                    yield from _of_points(place_of(settings, direction), points)
 
     needs = "asynchronous runs over the busy-work exponent, beside synchronous ones"
     return _or_without(judgements(), "section 5, figure 7", NEAR_BLAS3, needs)
@@ -573,7 +383,7 @@ class Point:
 
 def _points(group: Runs, direction: Direction) -> list[Point]:
     points = []
-    for exponent, found in sorted(_by(group, lambda s: s.exponent or 0.0).items()):
+    for exponent, found in sorted(by_level(group, lambda s: s.exponent or 0.0).items()):
         values = [value for one in found for value in one.values(direction)]
         bounds = [e for one in found for e in one.run.effective if _is_bounded(e, direction)]
         if values and bounds:

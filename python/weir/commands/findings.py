@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from weir.analysis.findings import FOUND, NOT_FOUND, WORDS, Judgement
-from weir.analysis.madbench_findings import judge, observed
+from weir.analysis.madbench_findings import judge
+from weir.analysis.madbench_runs import observed
 from weir.bench.tables import plain_table
 from weir.commands.find_runs import Root, find_runs, tell_changes
 from weir.commands.terminal import output_console

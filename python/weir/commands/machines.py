@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from weir.analysis.machines import Bar, bars_of, machines_listing, read_bars, usual_ranks
-from weir.analysis.madbench_findings import Observed, observed
+from weir.analysis.madbench_runs import Observed, observed
 from weir.bench.tables import show_listing
 from weir.commands.find_runs import Root, find_runs, tell_changes
 from weir.commands.terminal import output_console, warn

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from weir.analysis.machines import Bar, compared_runs
-from weir.analysis.madbench_findings import Observed, Runs
+from weir.analysis.madbench_runs import Observed, Runs
 from weir.model.expectation import expect
 from weir.results.expectations import Direction
 from weir.results.platform import Platform
