@@ -121,19 +121,32 @@ def choose_stager(node: int) -> None:
     os.environ["WEIR_STAGER_SOCKET"] = str(stagers[node % len(stagers)].socket)
 
 
-def start_for_nodes(nodes: int, *words: str) -> Stager:
-    """Starts a stager for each of these nodes, which are one in truth."""
-    first, *others = (start(*words) for _ in range(nodes))
+def journal_of(journals: Path | None, number: int) -> list[str]:
+    if journals is None:
+        return []
+    journals.mkdir(exist_ok=True)
+    return ["--stager-journal", str(journals / str(number))]
+
+
+def start_for_nodes(nodes: int, *words: str, journals: Path | None = None) -> Stager:
+    """Starts a stager for each of these nodes, which are one in truth.
+
+    `journals`: the folder in which each of them has a folder for its journal.
+    """
+    first, *others = (start(*words, *journal_of(journals, number)) for number in range(nodes))
     first.others = others
     return first
 
 
-def start_service(stagers: int, *words: str) -> Stager:
-    """Starts stagers for ranks of other nodes, all of which are one node in truth."""
+def start_service(stagers: int, *words: str, journals: Path | None = None) -> Stager:
+    """Starts stagers for ranks of other nodes, all of which are one node in truth.
+
+    `journals`: as for start_for_nodes().
+    """
     folder = Path(tempfile.mkdtemp(prefix="weir-test-"))
     first, *others = (
         start("--stager-listen", "127.0.0.1", "--stager-rendezvous", str(folder / str(number)),
-              *words)
+              *words, *journal_of(journals, number))
         for number in range(stagers)
     )  # fmt: skip
     first.others = others

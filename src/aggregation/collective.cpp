@@ -415,11 +415,6 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   if (chosen.durability.in_journal) {
     // All ranks know the same of their stagers.
     if (Status can = aggregation::can_journal(state); !can.ok()) return can.error();
-    if (state.rank == 0 && state.staging->has_several()) {
-      fmt::print(stderr,
-                 "weir: durability is 'journal', and the ranks have several stagers, which keep no "
-                 "step in their journals: each step ends when it is on storage\n");
-    }
   }
   state.planner =
       std::make_unique<plan::Planner>(state.group->topology(), chosen.targets, chosen.rates,

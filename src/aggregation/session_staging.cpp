@@ -146,7 +146,7 @@ Result<std::vector<StagerOfRank>> stagers_of_ranks(CollectiveState& state,
 }
 
 // Collective. Lets the other stagers join that of rank 0, by a rank of each, which `joins`.
-Status join_stagers(CollectiveState& state, StagerClient& client, bool joins) {
+Status join_stagers(CollectiveState& state, StagerClient& client, bool joins, bool keep_journals) {
   Result<std::string> found = std::string();
   if (state.rank == 0) {
     const auto listening = client.listen();
@@ -165,7 +165,7 @@ Status join_stagers(CollectiveState& state, StagerClient& client, bool joins) {
     const auto* const home =
         message ? std::get_if<transport::Listening>(&message.value()) : nullptr;
     joined = home != nullptr
-                 ? client.join(*home)
+                 ? client.join(*home, keep_journals)
                  : Error(ErrorCode::corrupt, "what rank 0 tells of its stager is damaged");
   }
   return agree_on(state, joined);
@@ -198,8 +198,10 @@ Result<std::unique_ptr<SessionStaging>> SessionStaging::open(CollectiveState& st
       all, [&](const StagerOfRank& one) { return one.number != all.front().number; });
   const bool joins =
       state.rank != 0 && std::ranges::find_if(all, has_own) == all.begin() + state.rank;
+  const auto without = std::ranges::find(all, 0, &StagerOfRank::has_journal);
   if (has_several) {
-    if (Status joined = join_stagers(state, *client, joins); !joined.ok()) return joined.error();
+    Status joined = join_stagers(state, *client, joins, without == all.end());
+    if (!joined.ok()) return joined.error();
   }
   client->set_waiting([group = state.group.get()]() -> Status {
     ranks::keep_moving(group->revocation());
@@ -210,7 +212,6 @@ Result<std::unique_ptr<SessionStaging>> SessionStaging::open(CollectiveState& st
   std::set<std::int64_t> numbers;
   for (const StagerOfRank& one : all) numbers.insert(one.number);
   made->stagers_ = std::ssize(numbers);
-  const auto without = std::ranges::find(all, 0, &StagerOfRank::has_journal);
   if (without != all.end()) {
     made->without_journal_ = fmt::format("rank {}", without - all.begin());
   }

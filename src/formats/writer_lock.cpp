@@ -80,8 +80,30 @@ void write_holder(const File& file, const std::string& holder) {
 
 std::string lock_path(const std::string& path) { return committed_path(path) + ".weir_lock"; }
 
+std::string written_shares_path(const std::string& path) {
+  return committed_path(path) + ".weir_shares_written";
+}
+
+Result<WriterLock> WriterLock::take_for_shares(const std::string& path) {
+  return try_to_take(path, Naming::at_once, "");
+}
+
 Result<WriterLock> WriterLock::take(const std::string& path, Naming naming,
                                     const std::string& holder) {
+  auto taken = try_to_take(path, naming, holder);
+  if (!taken || !taken.value().is_held()) return taken;
+  const std::string notes = written_shares_path(path);
+  if (::unlink(notes.c_str()) == 0) {
+    // They do not come back after what the holder writes.
+    if (Status gone = sync_folder(folder_of(notes)); !gone.ok()) return gone.error();
+  } else if (errno != ENOENT) {
+    return system_failure("unlink", notes, -1, errno);
+  }
+  return taken;
+}
+
+Result<WriterLock> WriterLock::try_to_take(const std::string& path, Naming naming,
+                                           const std::string& holder) {
   const std::string taker = holder.empty() ? process_name() : holder;
   const std::string place = lock_path(path);
   for (int attempt = 0; attempt < most_attempts; ++attempt) {

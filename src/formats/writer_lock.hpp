@@ -32,9 +32,13 @@ class WriterLock {
   enum class Naming : std::uint8_t { at_once, by_caller };
   // Takes the lock. Fails, and names the holder, if another process or another open file of this
   // process writes to PATH. Does not wait. `holder`: the program for which this process takes it;
-  // "": this process itself.
+  // "": this process itself. What stagers have noted of bytes that they wrote into the file for a
+  // step which is not published (written_shares_path()) is removed, since the holder may write over
+  // them.
   static Result<WriterLock> take(const std::string& path, Naming naming = Naming::at_once,
                                  const std::string& holder = "");
+  // Takes the lock for such a step, and leaves these notes.
+  static Result<WriterLock> take_for_shares(const std::string& path);
 
   WriterLock() = default;  // holds nothing
   WriterLock(WriterLock&& other) noexcept;
@@ -71,6 +75,8 @@ class WriterLock {
   explicit WriterLock(File file, bool is_unnamed = false, const std::string& holder = "")
       : file_(std::make_shared<Held>(
             LockFile{.file = std::move(file), .is_unnamed = is_unnamed, .holder = holder})) {}
+  static Result<WriterLock> try_to_take(const std::string& path, Naming naming,
+                                        const std::string& holder);
   static void release(Held& held);
 
   std::shared_ptr<Held> file_;
@@ -91,6 +97,8 @@ class WriterLocks {
   bool has_told_ = false;
 };
 
+// Returns the name of the file with these notes (stager/share_marks.hpp).
+[[nodiscard]] std::string written_shares_path(const std::string& path);
 // Returns the name of the lock's file.
 [[nodiscard]] std::string lock_path(const std::string& path);
 

@@ -194,14 +194,19 @@ void Connections::look_at(ClientId client) {
   unread_.insert(client);
 }
 
-void Connections::send(ClientId client, const transport::Message& message,
-                       const storage::File* memory) {
+Status Connections::send(ClientId client, const transport::Message& message,
+                         const storage::File* memory) {
   const auto found = clients_.find(client);
-  if (found == clients_.end()) return;
+  if (found == clients_.end()) return {};
   const bool passes = !found->second.socket->is_network();
-  // A client that is gone is noticed when its connection is looked at.
-  (void)found->second.socket->send(transport::encode(message), passes ? memory : nullptr);
+  Status sent = found->second.socket->send(transport::encode(message), passes ? memory : nullptr);
   watch_rest(client);
+  return sent;
+}
+
+void Connections::trust(ClientId client) {
+  const auto found = clients_.find(client);
+  if (found != clients_.end()) found->second.socket->trust();
 }
 
 std::string Connections::hold(ClientId client) {

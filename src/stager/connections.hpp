@@ -63,8 +63,11 @@ class Connections {
   [[nodiscard]] bool empty() const { return clients_.empty(); }
   [[nodiscard]] bool contains(ClientId client) const { return clients_.contains(client); }
   // Sends a message, or keeps what the connection does not take yet. `memory` is passed to a rank
-  // of the node; null: nothing is. A client that is gone gets nothing.
-  void send(ClientId client, const transport::Message& message, const storage::File* memory);
+  // of the node; null: nothing is. A client that is gone gets nothing, which is noticed when its
+  // connection is looked at. ErrorCode::invalid_argument: the message is too long.
+  Status send(ClientId client, const transport::Message& message, const storage::File* memory);
+  // Messages to and from this client may be as long as those of the node.
+  void trust(ClientId client);
   // Takes nothing from this client until it is handed on. Returns its address.
   std::string hold(ClientId client);
   // Frames from this client may be as long as those of the node, and somebody else takes them from

@@ -76,10 +76,16 @@ struct BlocksReady {
 };
 // There is no more memory than what has become ready.
 struct NoMoreBlocks {};
+// Steps of which the journal has shares wait for other stagers, or for another reason: a line for
+// each, for people.
+struct SharesWait {
+  std::vector<std::string> lines;
+};
 // A person or the system asks the stager to end (transport::Stop does the same).
 struct Stopping {};
-using Event = std::variant<Connected, Received, Piece, Disconnected, Unreadable, ProofChecked,
-                           Linked, JobEnded, RetryDue, Tick, BlocksReady, NoMoreBlocks, Stopping>;
+using Event =
+    std::variant<Connected, Received, Piece, Disconnected, Unreadable, ProofChecked, Linked,
+                 JobEnded, RetryDue, Tick, BlocksReady, NoMoreBlocks, SharesWait, Stopping>;
 
 // ---- Actions ------------------------------------------------------------------------------------
 
@@ -105,6 +111,10 @@ struct CheckProof {
 };
 // The client has shown who it is: its messages may be as long as those of a rank of the node.
 struct Trust {
+  ClientId client = 0;
+};
+// The same, for another stager of a session.
+struct TrustStager {
   ClientId client = 0;
 };
 // The client may bring bytes over UCX if it can be reached: it gets an Attached.
@@ -162,6 +172,13 @@ struct RecordStep {
   JobId job = 0;
   SessionId session = 0;
   transport::CommitStep step;
+  transport::StepShare share;  // without hosts: the step has no other stagers
+  Status refused;              // why nothing of the step may stay in the journal
+};
+// Nobody needs what this stager has recorded of the step of this path that ended first.
+struct ForgetShare {
+  SessionId session = 0;
+  std::string path;
 };
 // Gives back the space of the spill file, in which nothing is left.
 struct EmptySpill {
@@ -212,8 +229,9 @@ struct Forget {
 };
 // The stager was told to stop, and everything is stored.
 struct End {};
-using Action = std::variant<Send, Disconnect, Say, CheckProof, Trust, AttachUcx, Fill, Write, Spill,
-                            EmptySpill, Record, RecordStep, Commit, Seal, OpenNetwork, Connect,
-                            AcquireLock, KeepLock, Unlock, RetryLater, Forget, End>;
+using Action =
+    std::variant<Send, Disconnect, Say, CheckProof, Trust, TrustStager, AttachUcx, Fill, Write,
+                 Spill, EmptySpill, Record, RecordStep, ForgetShare, Commit, Seal, OpenNetwork,
+                 Connect, AcquireLock, KeepLock, Unlock, RetryLater, Forget, End>;
 
 }  // namespace weir::stager

@@ -26,7 +26,7 @@ void Stager::advance(SessionId number, Session& session) {
       return;
     }
     if (const auto* const commit = std::get_if<CommitItem>(&first)) {
-      if (commit->recording != 0) return;
+      if (commit->recording != 0 || commit->awaits_shares) return;
       if (const PeerState* const late = late_peer(session, commit->step.seal)) {
         if (late->client != 0) return;  // until it tells, or its connection ends
         fail(session, lost_peer(late->host));
@@ -90,7 +90,9 @@ void Stager::take(const JobEnded& event) {
         end_ticket(session, seal->ticket);
         if (session.home.client != 0) send(session.home.client, transport::Sealed{seal->step.seal});
       } else {
-        end_ticket(session, std::get<CommitItem>(first).ticket);
+        const auto& commit = std::get<CommitItem>(first);
+        end_ticket(session, commit.ticket);
+        if (commit.has_shares) tell_peers(session, transport::Published{commit.ticket});
       }
       session.queue.remove_first();
     }
@@ -134,6 +136,9 @@ void Stager::end_ticket(Session& session, std::uint64_t ticket) {
 // What is in a job stays until the job has ended, since a thread uses its blocks.
 void Stager::fail(Session& session, const Status& why) {
   session.failure = why;
+  for (const SharedStep& one : std::exchange(session.shared, {})) {
+    accept_recorded(one.client, one.commit->ticket, why, false);
+  }
   drop_behind(session, session.job == 0 ? 0 : session.queue.in_job());
   answer_drains(session);
   for (const auto& [client, ticket] : session.waiting) {
@@ -165,14 +170,11 @@ void Stager::answer_drains(const Session& session) {
 
 void Stager::end_recording(const Recording& ended) {
   const auto session = sessions_.find(ended.session);
-  if (ended.ticket != 0) {
-    const auto client = clients_.find(ended.client);
-    if (client != clients_.end()) {
-      client->second.commits = false;
-      const Status failure = session != sessions_.end() ? session->second.failure : Status();
-      send(ended.client,
-           transport::Accepted{ended.ticket, {failure}, failure.ok() && ended.is_recorded});
-    }
+  if (ended.is_share) {
+    if (session != sessions_.end()) end_share(session->second, ended);
+  } else if (ended.ticket != 0) {
+    const Status failure = session != sessions_.end() ? session->second.failure : Status();
+    accept_recorded(ended.client, ended.ticket, failure, ended.outcome.ok());
   } else if (ended.filled == nullptr) {
     blocks_.give_back(ended.block);
   }
@@ -181,6 +183,14 @@ void Stager::end_recording(const Recording& ended) {
     end_if_over(ended.session);
   }
   grant();
+}
+
+void Stager::accept_recorded(ClientId number, std::uint64_t ticket, const Status& failure,
+                             bool is_recorded) {
+  const auto client = clients_.find(number);
+  if (client == clients_.end()) return;
+  client->second.commits = false;
+  send(number, transport::Accepted{ticket, {failure}, failure.ok() && is_recorded});
 }
 
 // Called when no rank of the session is left. What is in a job stays until the job has ended.

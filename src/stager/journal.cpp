@@ -186,7 +186,9 @@ Status Journal::put_filled_block(Segment& segment, std::span<const NamedFile> fi
   return announced.ok() ? append(segment, block) : announced;
 }
 
-Status Journal::end_step(SessionId session, const transport::CommitStep& step, bool is_locked) {
+Status Journal::end_step(const RecordStep& what, bool is_locked) {
+  const SessionId session = what.session;
+  const transport::CommitStep& step = what.step;
   const std::string place = storage::place_of(step.path, step.update);
   const auto identity = storage::identity_of(place);
   if (!identity) {
@@ -195,19 +197,25 @@ Status Journal::end_step(SessionId session, const transport::CommitStep& step, b
         "a step is not in the journal: its file system does not tell one file from another",
         step.path);
   }
-  if (!is_locked) {
-    return Error(ErrorCode::unsupported,
-                 "a step is not in the journal: its file system has no locks", step.path);
-  }
-  if (unknown_.contains(session)) {
-    return Error(ErrorCode::unsupported,
-                 "a step is not in the journal: its files cannot be told from others", step.path);
-  }
   const auto found = unfinished(session, {place, *identity});
   const auto entry = unfinished_.extract(key_of(session, *identity));
   if (!found) return found.error();
   std::unique_ptr<Segment> segment = std::move(entry.mapped().segment);
   if (segment == nullptr) return entry.mapped().why;
+  Status possible = what.refused;
+  if (possible.ok() && !is_locked) {
+    possible = Error(ErrorCode::unsupported,
+                     "a step is not in the journal: its file system has no locks", step.path);
+  }
+  if (possible.ok() && unknown_.contains(session)) {
+    possible =
+        Error(ErrorCode::unsupported,
+              "a step is not in the journal: its files cannot be told from others", step.path);
+  }
+  if (!possible.ok()) {
+    remove(std::move(segment));
+    return possible;
+  }
   transport::CommitStep before = step;
   auto content = storage::content_before(step.path, step.update);
   Status done = content ? Status() : Status(content.error());
@@ -215,7 +223,11 @@ Status Journal::end_step(SessionId session, const transport::CommitStep& step, b
     before.update = std::move(content).value();
     done = append(*segment, before);
   }
-  if (done.ok()) done = append(*segment, step);
+  segment->is_share = !what.share.hosts.empty();
+  if (done.ok()) {
+    done = segment->is_share ? append(*segment, transport::RecordShare{what.share, step})
+                             : append(*segment, step);
+  }
   if (done.ok()) done = segment->file.sync_data();
   if (done.ok()) done = storage::sync_folder(folder_);
   if (!done.ok()) {
@@ -236,14 +248,22 @@ void Journal::stored(SessionId session, const std::string& path) {
   if (found->second.empty()) ended_.erase(found);
 }
 
-void Journal::forget(SessionId session) {
+std::vector<storage::File> Journal::forget(SessionId session) {
   for (auto one = unfinished_.begin(); one != unfinished_.end();) {
     const bool is_of_session = std::get<0>(one->first) == session;
     if (is_of_session && one->second.segment != nullptr) remove(std::move(one->second.segment));
     one = is_of_session ? unfinished_.erase(one) : std::next(one);
   }
-  std::erase_if(ended_, [&](const auto& one) { return one.first.first == session; });
+  std::vector<storage::File> shares;
+  std::erase_if(ended_, [&](auto& one) {
+    if (one.first.first != session) return false;
+    for (const std::unique_ptr<Segment>& segment : one.second) {
+      if (segment->is_share) shares.push_back(std::move(segment->file));
+    }
+    return true;
+  });
   unknown_.erase(session);
+  return shares;
 }
 
 void Journal::remove(std::unique_ptr<Segment> segment) {

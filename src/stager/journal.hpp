@@ -3,13 +3,14 @@
 //
 // clang-format off
 //     file     one step of one file: NameFile of the file itself │ NameFile, FilledBlock, block, … │
-//              what the commit replaces (a CommitStep) │ CommitStep
+//              what the commit replaces (a CommitStep) │ CommitStep; or RecordShare, if it is a share
 //     record   head (disk_record.hpp; the stamp is the record's number), bytes
 // clang-format on
 //
 // All records but blocks are messages (transport/messages.hpp); a FilledBlock tells the length of
 // the block that follows it, and how many extents it has (transport/filled_block.hpp). A file
-// without a CommitStep at its end is that of a step that has not ended. Who writes one holds its
+// without the last of them at its end is that of a step that has not ended. Where the ranks have
+// several stagers, each has a share of a step in its journal. Who writes one holds its
 // lock (flock), so that another stager with the same folder lets it be. A journal's file is removed
 // when its step is stored, and one that ended with its stager is read when the next one starts
 // (journal_replay.hpp).
@@ -18,6 +19,7 @@
 // the quota is used up or the disk fails, is not in it at all.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -62,14 +64,16 @@ class Journal {
                            std::span<const transport::BlockExtent> extents,
                            std::span<std::byte> block);
   // Records the end of a step, and makes durable what was recorded of it. Fails if any part of the
-  // step is not in the journal. `is_locked`: the stager has the lock of the file, by which others
-  // know that they must not write it.
-  [[nodiscard]] Status end_step(SessionId session, const transport::CommitStep& step,
-                                bool is_locked);
+  // step is not in the journal. `is_locked`: the stager that publishes the step has the lock of the
+  // file, by which others know that they must not write it.
+  [[nodiscard]] Status end_step(const RecordStep& what, bool is_locked);
   // Nothing of the step of this file that ended first is needed any more.
   void stored(SessionId session, const std::string& path);
-  // Nothing more of the session comes. Steps that have ended and were not stored stay.
-  void forget(SessionId session);
+  // Nothing more of the session comes. Steps that have ended and were not stored stay. Returns the
+  // files of those of which this is a share.
+  [[nodiscard]] std::vector<storage::File> forget(SessionId session);
+  // A file that forget() has returned has been removed.
+  void note_removed(std::int64_t bytes) { used_ = std::max<std::int64_t>(0, used_ - bytes); }
 
  private:
   // A file of the journal.
@@ -77,6 +81,7 @@ class Journal {
     explicit Segment(storage::File opened) : file(std::move(opened)) {}
     storage::File file;
     std::int64_t bytes = 0;
+    bool is_share = false;
     std::uint64_t records = 0;
     std::int64_t name_bytes = 0;
     std::map<const transport::NameFile*, std::uint64_t> numbers;  // of files, in this journal

@@ -8,6 +8,17 @@
 //     its file has a writer, or no space is left  ─► left, for the next stager
 //     else                                        ─► the extents are written, the step is committed
 // clang-format on
+//
+// Of a step with several stagers each journal has a share. The stagers find each other by marks
+// beside the file (share_marks.hpp), and whichever of them comes last commits the step. Who waits
+// keeps its journal and looks again while it serves programs.
+//
+// clang-format off
+//     not all journals of the step have been found  ─► this one is noted; nothing is written
+//     all have been found                           ─► the extents are written, which is noted
+//     all extents have been written                 ─► the step is committed, and the others are told
+//     the step is stored                            ─► removed
+// clang-format on
 #pragma once
 
 #include <cstddef>
@@ -30,6 +41,7 @@ struct JournaledStep {
   std::vector<transport::NameFile> files;  // by number; the first is the file of the step itself
   transport::CommitStep before;            // what the commit replaces
   transport::CommitStep step;
+  transport::StepShare share;  // without hosts: the journal has the whole step
 };
 // Reads a journal from its beginning to its end. `take_block` gets each block, with its extents,
 // and may be null. Returns nothing if the journal has no end, and ErrorCode::corrupt if a byte of
@@ -39,10 +51,27 @@ using TakeBlock = std::function<Status(std::span<const std::byte> block, std::in
 [[nodiscard]] Result<std::optional<JournaledStep>> read_journal(const storage::File& file,
                                                                 const TakeBlock& take_block);
 
-// Stores what is left in the folder. `root`: nothing is stored outside it, and such a journal
-// stays; null: anything may be. `say` gets a line for each journal. Journals of stagers that run
-// are let alone.
-void replay_journals(const std::string& folder, const storage::RootFolder* root,
-                     const std::function<void(const std::string&)>& say);
+using Tell = std::function<void(const std::string&)>;
+
+// The journal of a share whose step is not stored yet. No other stager looks at it meanwhile.
+struct WaitingShare {
+  storage::File journal;
+  std::int64_t bytes = 0;    // that the journal of this stager counts
+  std::int64_t time_ns = 0;  // when it was written
+  JournaledStep told;
+  std::string line;  // for people: for what it waits
+};
+
+// Stores what is left in the folder, and returns the shares that wait. `root`: nothing is stored
+// outside it, and such a journal stays; null: anything may be. `say` gets a line for each journal.
+// Journals of stagers that run are let alone.
+std::vector<WaitingShare> replay_journals(const std::string& folder,
+                                          const storage::RootFolder* root, const Tell& say);
+// Takes over the journal of a share from a session that is over.
+[[nodiscard]] std::optional<WaitingShare> take_share(storage::File journal, const Tell& say);
+// Looks at the shares again, and leaves those that wait. Returns the bytes of journals that are no
+// longer in the folder.
+std::int64_t go_on_with_shares(std::vector<WaitingShare>& shares, const storage::RootFolder* root,
+                               const Tell& say);
 
 }  // namespace weir::stager

@@ -12,7 +12,13 @@ RecordStep Recordings::begin(JobId job, SessionId session, CommitItem* commit, C
   commit->recording = job;
   under_way_[job] = {
       .session = session, .commit = commit, .client = client, .ticket = commit->ticket};
-  return {job, session, commit->step};
+  return {.job = job, .session = session, .step = commit->step, .share = {}, .refused = {}};
+}
+
+RecordStep Recordings::begin(JobId job, SessionId session, const transport::RecordShare& message) {
+  under_way_[job] = {.session = session, .ticket = message.share.ticket, .is_share = true};
+  return {
+      .job = job, .session = session, .step = message.step, .share = message.share, .refused = {}};
 }
 
 void Recordings::forget(const Item& item) {
@@ -30,7 +36,7 @@ std::optional<Recording> Recordings::end(JobId job, const Status& status) {
   const auto found = under_way_.find(job);
   if (found == under_way_.end()) return std::nullopt;
   Recording ended = under_way_.extract(found).mapped();
-  ended.is_recorded = status.ok();
+  ended.outcome = status;
   if (!status.ok()) {
     failure_ = status.error().text();
   } else if (ended.ticket != 0) {

@@ -21,7 +21,8 @@ struct Recording {
   std::int64_t block = -1;       // of the filled block; freed at the end if that was dropped
   ClientId client = 0;           // that gets an Accepted
   std::uint64_t ticket = 0;      // 0: this is a filled block
-  bool is_recorded = false;      // set at the end
+  bool is_share = false;         // `ticket` is that of the stager that publishes the step
+  Status outcome = {};           // NOLINT(readability-redundant-member-init): set at the end
 };
 
 class Recordings {
@@ -29,6 +30,9 @@ class Recordings {
   // Returns the action that records an item of a queue.
   [[nodiscard]] Record begin(JobId job, SessionId session, BlockItem* filled);
   [[nodiscard]] RecordStep begin(JobId job, SessionId session, CommitItem* commit, ClientId client);
+  // Returns the action that records the end of a step that another stager publishes.
+  [[nodiscard]] RecordStep begin(JobId job, SessionId session,
+                                 const transport::RecordShare& message);
   // The item leaves its queue.
   void forget(const Item& item);
   // Ends a job, and what its item waits for. Nothing: the job is another one.

@@ -24,6 +24,7 @@ std::string Stager::reason_to_wait(SessionId number, const Session& session) con
   if (session.queue.empty()) return "";
   const auto* const commit = std::get_if<CommitItem>(&session.queue.first());
   if (commit == nullptr || session.job != 0) return "";
+  if (commit->awaits_shares) return "other stagers have not recorded their shares";
   const PeerState* const late = late_peer(session, commit->step.seal);
   return late == nullptr ? ""
                          : fmt::format("the stager on {} has not stored its share", late->host);
@@ -44,6 +45,7 @@ std::string Stager::report() const {
   all["spill_failure"] = slots_.failure().ok() ? "" : slots_.failure().error().text();
   all["has_journal"] = settings_.has_journal;
   all["journal_failure"] = recordings_.failure();
+  all["waiting_shares"] = waiting_shares_;
   all["ucx"] = settings_.ucx;
   all["stopping"] = is_stopping_;
   all["sessions"] = nlohmann::ordered_json::array();
@@ -61,8 +63,9 @@ std::string Stager::report() const {
     one["waits_for_space"] = session.waits_for_space;
     one["waits_for"] = reason_to_wait(number, session);
     one["joined_stagers"] = session.peers.size();
-    one["not_in_journal"] =
-        settings_.has_journal && !is_journaled(session) ? "its ranks have several stagers" : "";
+    one["not_in_journal"] = settings_.has_journal && !is_journaled(session)
+                                ? "another stager of its ranks keeps none"
+                                : "";
     one["has_joined"] = session.home.state == Home::State::joined;
     one["failure"] = session.failure.ok() ? "" : session.failure.error().text();
     all["sessions"].push_back(std::move(one));

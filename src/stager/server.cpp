@@ -10,8 +10,10 @@
 #include <cerrno>
 #include <csignal>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -23,6 +25,7 @@
 #include "stager/connections.hpp"
 #include "stager/event_poll.hpp"
 #include "stager/journal.hpp"
+#include "stager/journal_replay.hpp"
 #include "stager/proof_checks.hpp"
 #include "stager/receivers.hpp"
 #include "stager/server_resources.hpp"
@@ -49,6 +52,8 @@ constexpr std::uint64_t signal_key = news_key + 1;
 constexpr std::uint64_t ucx_key = news_key + 2;
 constexpr std::uint64_t receivers_key = news_key + 3;
 constexpr int longest_nap_ms = 500;
+// A stager that was started again looks so often for the others of its steps.
+constexpr std::int64_t between_looks_ns = 3 * second_ns;
 // UCX says that it has something to do: how often it does that before others get their turn, and
 // how long it is left alone then.
 constexpr int most_rearmings = 8;
@@ -92,7 +97,9 @@ class Server {
             std::move(own.memory), settings.memory_bytes / settings.block_bytes,
             settings.block_bytes, [this](Event event) { news_->add(std::move(event)); }, say_),
         receivers_(std::move(own.receivers)),
+        shares_(std::move(own.shares)),
         recorder_(1),
+        replayer_(journal_ == nullptr ? 0 : 1),
         workers_(settings.threads),
         proofs_(own.authenticator == nullptr
                     ? nullptr
@@ -136,6 +143,7 @@ class Server {
         std::swap(due, retries_);
         for (const SessionId session : due) handle(RetryDue{session});
         connections_.tick(now_ns);
+        look_at_shares(now_ns);
       }
       if (!stager_.is_idle() || !connections_.empty()) worked_ns = now_ns;
       const bool is_over = settings_.idle_seconds > 0 &&
@@ -243,9 +251,39 @@ class Server {
     if (stager_.needs_more_blocks(memory_.reserved_together())) memory_.reserve_more();
   }
 
+  // Steps of several stagers that are in the journal go on when others have started again.
+  void look_at_shares(std::int64_t now_ns) {
+    if (journal_ == nullptr || now_ns < next_look_ns_) return;
+    next_look_ns_ = now_ns + between_looks_ns;
+    replayer_.add([this] {
+      for (storage::File& one : found_shares()) {
+        if (auto share = take_share(std::move(one), say_)) shares_.push_back(std::move(*share));
+      }
+      if (shares_.empty()) return;
+      const std::int64_t removed = go_on_with_shares(shares_, root_ ? &*root_ : nullptr, say_);
+      SharesWait told;
+      for (const WaitingShare& one : shares_) told.lines.push_back(one.line);
+      news_->add(std::move(told));
+      recorder_.add([removed, this] { journal_->note_removed(removed); });
+    });
+  }
+  // Called by the recorder with shares of a session that is over: they go on with the others.
+  void add_shares(std::vector<storage::File> journals) {
+    const std::lock_guard<std::mutex> guard(shares_mutex_);
+    std::ranges::move(journals, std::back_inserter(found_shares_));
+  }
+  std::vector<storage::File> found_shares() {
+    const std::lock_guard<std::mutex> guard(shares_mutex_);
+    return std::exchange(found_shares_, {});
+  }
+
   void reply(ClientId client, const transport::Message& message) {
     const bool is_welcome = std::holds_alternative<transport::Welcome>(message);
-    connections_.send(client, message, is_welcome ? &memory_.file() : nullptr);
+    const Status sent = connections_.send(client, message, is_welcome ? &memory_.file() : nullptr);
+    if (sent.ok() || sent.error().code != ErrorCode::invalid_argument) return;
+    // Who waits for what cannot be sent would wait for ever.
+    say_(sent.error().text());
+    dropped_.push_back(client);
   }
 
   void carry_out(Send& action) { reply(action.client, action.message); }
@@ -263,6 +301,7 @@ class Server {
       dropped_.push_back(action.client);
     }
   }
+  void carry_out(TrustStager& action) { connections_.trust(action.client); }
   void carry_out(Fill& action) {
     std::byte* const to = memory_.block(action.block).data() + action.at;
     if (copies_ != nullptr) {
@@ -319,11 +358,16 @@ class Server {
     });
   }
   void carry_out(RecordStep& action) {
-    const bool is_locked = files_of(action.session).has_lock(action.step.path);
+    // The stager that publishes a shared step has the lock for all of them.
+    const bool is_of_another = action.share.number > 0;
+    const bool is_locked = is_of_another || files_of(action.session).has_lock(action.step.path);
     const JobId job = action.job;
     record(job, [one = std::move(action), is_locked, this] {
-      return journal_->end_step(one.session, one.step, is_locked);
+      return journal_->end_step(one, is_locked);
     });
+  }
+  void carry_out(ForgetShare& action) {
+    recorder_.add([one = std::move(action), this] { journal_->stored(one.session, one.path); });
   }
   void carry_out(Commit& action) { execute(std::move(action)); }
   void carry_out(AcquireLock& action) {
@@ -352,7 +396,7 @@ class Server {
   void carry_out(Forget& action) {
     files_.erase(action.session);
     if (journal_ == nullptr) return;
-    recorder_.add([session = action.session, this] { journal_->forget(session); });
+    recorder_.add([session = action.session, this] { add_shares(journal_->forget(session)); });
   }
   void carry_out(End& /*action*/) { has_ended_ = true; }
 
@@ -437,7 +481,12 @@ class Server {
   bool has_ended_ = false;
   BlockMemory memory_;
   std::unique_ptr<Receivers> receivers_;  // null: no ranks of other nodes are served
-  Workers recorder_;                      // for the journal
+  std::int64_t next_look_ns_ = 0;
+  std::vector<WaitingShare> shares_;  // the replayer alone uses them
+  std::mutex shares_mutex_;           // for found_shares_
+  std::vector<storage::File> found_shares_;
+  Workers recorder_;  // for the journal
+  Workers replayer_;
   Workers workers_;
   std::unique_ptr<ProofChecks> proofs_;  // null: no ranks of other nodes are served
 };

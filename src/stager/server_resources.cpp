@@ -10,7 +10,6 @@
 #include <tuple>
 #include <utility>
 
-#include "stager/journal_replay.hpp"
 #include "stager/proof_checks.hpp"
 #include "system/descriptor_socket.hpp"
 #include "system/uninterrupted.hpp"
@@ -133,6 +132,7 @@ Result<ServerResources> ServerResources::open(const ServerSettings& settings) {
                        .spill = nullptr,
                        .journal = nullptr,
                        .replayed = {},
+                       .shares = {},
                        .root = std::nullopt,
                        .secret = secret.value(),
                        .ucx = nullptr,
@@ -154,8 +154,8 @@ Result<ServerResources> ServerResources::open(const ServerSettings& settings) {
     auto opened = Journal::create(settings.journal, settings.journal_quota);
     if (!opened) return opened.error();
     made.journal = std::move(opened).value();
-    replay_journals(made.journal->folder(), made.root ? &*made.root : nullptr,
-                    [&](const std::string& line) { made.replayed.push_back(line); });
+    made.shares = replay_journals(made.journal->folder(), made.root ? &*made.root : nullptr,
+                                  [&](const std::string& line) { made.replayed.push_back(line); });
   }
   if (settings.rendezvous.empty()) return made;
   if (settings.offers_ucx) {

@@ -10,6 +10,7 @@
 #include "stager/event_poll.hpp"
 #include "stager/events.hpp"
 #include "stager/journal.hpp"
+#include "stager/journal_replay.hpp"
 #include "stager/mailbox.hpp"
 #include "stager/receivers.hpp"
 #include "stager/server.hpp"
@@ -45,6 +46,7 @@ struct ServerResources {
   std::unique_ptr<SpillFile> spill;   // null: nothing is spilled
   std::unique_ptr<Journal> journal;   // null: there is none
   std::vector<std::string> replayed;  // lines for people on what was found in earlier journals
+  std::vector<WaitingShare> shares;   // in these journals
   std::optional<storage::RootFolder> root;  // nothing: anything may be stored
   transport::SessionId secret;
   // Where ranks of other nodes are served, and otherwise null or nothing:

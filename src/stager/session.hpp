@@ -21,7 +21,17 @@ namespace weir::stager {
 struct PeerState {
   ClientId client = 0;  // 0: its connection has ended
   std::string host;
-  std::uint64_t sealed = 0;  // the last seal behind everything that it has stored
+  std::uint64_t sealed = 0;    // the last seal behind everything that it has stored
+  bool keeps_journal = false;  // and so do all stagers of the session
+};
+
+// A step whose shares other stagers are recording, on the stager that publishes it.
+struct SharedStep {
+  CommitItem* commit = nullptr;
+  ClientId client = 0;  // gets an Accepted
+  transport::StepShare share;
+  std::set<ClientId> awaited;  // stagers
+  Status outcome;              // why the step is not in the journals
 };
 
 // The way of a stager that joined to the stager of rank 0.
@@ -30,6 +40,7 @@ struct Home {
   State state = State::none;
   ClientId client = 0;
   std::string secret;
+  bool keep_journals = false;     // all stagers of the session
   std::vector<ClientId> waiting;  // ranks that get a Joined
 };
 
@@ -40,6 +51,10 @@ struct Session {
   std::vector<PeerState> peers;  // that joined
   Home home;
   SessionQueue queue;
+  std::vector<SharedStep> shared;
+  // On a stager that joined: the paths of steps of which it has a share in its journal, by their
+  // tickets on the stager of rank 0, until that one has published them.
+  std::map<std::uint64_t, std::string> shares;
   std::uint64_t tickets = 0;
   std::uint64_t done = 0;  // tickets are done in order
   JobId job = 0;           // 0: none is under way

@@ -34,6 +34,8 @@ struct CommitItem {
   std::uint64_t ticket = 0;
   transport::CommitStep step;
   JobId recording = 0;
+  bool has_shares = false;     // other stagers were asked to record theirs
+  bool awaits_shares = false;  // until they have answered
 };
 struct UnlockItem {
   std::uint64_t ticket = 0;

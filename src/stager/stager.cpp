@@ -162,6 +162,9 @@ void Stager::end_if_over(SessionId number) {
   if (found == sessions_.end()) return;
   const Session& session = found->second;
   if (!session.clients.empty() || !session.queue.empty() || session.job != 0) return;
+  const bool has_share =
+      session.failure.ok() && session.home.client != 0 && !session.shares.empty();
+  if (has_share) return;  // until the step is published
   leave_peers(found->second);
   by_name_.erase(session.name);
   sessions_.erase(found);
@@ -176,7 +179,7 @@ void Stager::take(const Received& event) {
   using namespace transport;
   if (found->second.is_remote) {
     if (!take_from_stranger(event.client, event.message)) {
-      take_from_peer(event.client, event.message);
+      take_from_peer(event.client, event);
     }
     return;
   }
@@ -389,16 +392,21 @@ void Stager::take(ClientId number, const transport::CommitStep& message) {
   const SessionId session_number = clients_.at(number).session;
   Session& session = sessions_.at(session_number);
   const std::uint64_t ticket = ++session.tickets;
-  // A commit without changes ends no step: it waits for what an array by itself was given.
-  const bool is_recorded =
-      session.failure.ok() && is_journaled(session) && !message.update.changes.empty();
+  // A commit without changes ends no step: it waits for what an array by itself was given. One
+  // without a seal does not wait for other stagers, so their shares could be removed too early.
+  const bool is_recorded = session.failure.ok() && is_journaled(session) &&
+                           !message.update.changes.empty() &&
+                           (session.peers.empty() || message.seal > 0);
   if (!is_recorded) send(number, transport::Accepted{ticket, {session.failure}});
   if (!session.failure.ok()) return;
-  Item& last = session.queue.push(CommitItem{ticket, message});
+  auto& commit = std::get<CommitItem>(session.queue.push(CommitItem{ticket, message}));
   if (is_recorded) {
     clients_.at(number).commits = true;
-    actions_.emplace_back(
-        recordings_.begin(++last_job_, session_number, &std::get<CommitItem>(last), number));
+    if (session.peers.empty()) {
+      actions_.emplace_back(recordings_.begin(++last_job_, session_number, &commit, number));
+    } else {
+      ask_for_shares(session_number, session, commit, number);
+    }
   }
   advance(session_number, session);
 }
@@ -431,6 +439,7 @@ void Stager::take(ClientId number, const transport::JoinHome& message) {
   if (session.home.state == Home::State::joining) return;
   session.home.state = Home::State::joining;
   session.home.secret = message.secret;
+  session.home.keep_journals = message.keep_journals;
   actions_.emplace_back(Connect{session_number, message.addresses});
 }
 

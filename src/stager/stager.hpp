@@ -54,6 +54,16 @@
 //
 // A failure on one of the stagers, or the loss of one, ends the session on all of them.
 //
+// Where all of them keep a journal, each records its share of a step together with the step's end,
+// and the stager of rank 0 does so last: its record says that all others have theirs. After a
+// restart each of them can therefore go on with the step (journal_replay.hpp). A stager that joined
+// stays in the session until the step is published, and removes its share then.
+//
+// clang-format off
+//     stager that joined    RecordShare ──► recorded ──► ShareRecorded ─┐               Published ──► removed
+//     stager of rank 0      CommitStep ─────────────────────────────────┴─► recorded ─► Accepted … published ─► removed
+// clang-format on
+//
 // Ranks of other nodes connect over a network, too, where the stager has a key for them
 // (remote_ranks.cpp). What they hand over comes in messages. They are ranks like all others from
 // the moment at which they have shown who they are; how that is checked is no part of this machine.
@@ -73,6 +83,7 @@
 // remote_ranks.cpp, what people are told in report.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -178,6 +189,7 @@ class Stager {
   void take(const Tick& event);
   void take(const BlocksReady& event);
   void take(const NoMoreBlocks& event);
+  void take(const SharesWait& event) { waiting_shares_ = event.lines; }
   void take(const Stopping& event);
 
   // Messages of ranks.
@@ -216,7 +228,7 @@ class Stager {
   // Returns whether the job took a lock, and answers.
   bool end_locking(const JobEnded& event);
   // Messages of other stagers, in src/stager/peers.cpp.
-  void take_from_peer(ClientId number, const transport::Message& message);
+  void take_from_peer(ClientId number, const Received& event);
   void let_in(ClientId number, const transport::Peer& message);
   void take_joined(SessionId number, Session& session, const Status& outcome);
   void take_failure(SessionId number, Session& session, const Status& why);
@@ -224,6 +236,17 @@ class Stager {
   // Returns a stager that must have stored its share before a commit, and has not; null: none.
   [[nodiscard]] static const PeerState* late_peer(const Session& session, std::uint64_t seal);
   [[nodiscard]] static Error lost_peer(const std::string& host);
+  // Asks the other stagers for a step's shares.
+  void ask_for_shares(SessionId number, Session& session, CommitItem& commit, ClientId client);
+  // One of them has answered, or has gone.
+  void end_share_of(SessionId number, Session& session, ClientId peer, std::uint64_t ticket,
+                    const Status& outcome);
+  void record_shared_step(SessionId number, Session& session, std::size_t index);
+  void record_share(SessionId number, Session& session, const transport::RecordShare& message,
+                    const Status& may_be_stored);
+  void end_share(Session& session, const Recording& ended);
+  void take_published(SessionId number, Session& session, std::uint64_t ticket);
+  void tell_peers(const Session& session, const transport::Message& message);
   void tell_peers_of_failure(const Session& session);
   void leave_peers(const Session& session);
   void take_filled_block(const Received& event, const transport::FilledBlock& filled);
@@ -253,15 +276,18 @@ class Stager {
   void advance(SessionId number, Session& session);
   // Takes the last item from the queue.
   void remove_last(Session& session);
-  // Returns whether what the session hands over is recorded in the journal: that of a session with
-  // several stagers is not.
+  // Returns whether what the session hands over is recorded in the journal: only where all its
+  // stagers keep one.
   [[nodiscard]] bool is_journaled(const Session& session) const {
-    return settings_.has_journal && session.peers.empty() &&
-           session.home.state == Home::State::none;
+    return settings_.has_journal && std::ranges::all_of(session.peers, &PeerState::keeps_journal) &&
+           (session.home.state == Home::State::none || session.home.keep_journals);
   }
   // Says so where a journal does not have the session.
   void say_if_not_journaled(const Session& session);
   void end_recording(const Recording& ended);
+  // Answers a CommitStep.
+  void accept_recorded(ClientId number, std::uint64_t ticket, const Status& failure,
+                       bool is_recorded);
   void end_ticket(Session& session, std::uint64_t ticket);
   void fail(Session& session, const Status& why);
   // Drops what is in the queue behind the first items.
@@ -300,6 +326,7 @@ class Stager {
   JobId last_job_ = 0;
   bool is_stopping_ = false;
   bool has_ended_ = false;
+  std::vector<std::string> waiting_shares_;
   std::vector<Action> actions_;
 };
 

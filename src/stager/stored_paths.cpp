@@ -62,6 +62,9 @@ Status check_below(const storage::RootFolder* root, const transport::Message& me
   if (const auto* const step = std::get_if<transport::CommitStep>(&message)) {
     return check_below(root, *step);
   }
+  if (const auto* const share = std::get_if<transport::RecordShare>(&message)) {
+    return check_below(root, share->step);
+  }
   const auto* const lock = std::get_if<transport::LockFile>(&message);
   return lock == nullptr ? Status() : root->check(lock->path);
 }

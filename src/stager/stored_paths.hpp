@@ -13,8 +13,8 @@ namespace weir::stager {
 [[nodiscard]] Status check_below(const storage::RootFolder* root, const transport::NameFile& named);
 [[nodiscard]] Status check_below(const storage::RootFolder* root,
                                  const transport::CommitStep& step);
-// Fails if a message of a rank names a path that is not below the root. Session files check the
-// path of a TakeLock when the lock is taken (session_files.hpp).
+// Fails if a message of a rank or a stager names a path that is not below the root. Session files
+// check the path of a TakeLock when the lock is taken (session_files.hpp).
 [[nodiscard]] Status check_below(const storage::RootFolder* root,
                                  const transport::Message& message);
 

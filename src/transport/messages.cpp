@@ -393,6 +393,7 @@ template <typename Visitor>
 void fields(Visitor& visit, JoinHome& message) {
   visit(message.addresses);
   visit(message.secret);
+  visit(message.keep_journals);
 }
 template <typename Visitor>
 void fields(Visitor& visit, SealStep& message) {
@@ -404,6 +405,7 @@ void fields(Visitor& visit, Peer& message) {
   fields(visit, message.session);
   visit(message.secret);
   visit(message.host);
+  visit(message.keep_journals);
 }
 template <typename Visitor>
 void fields(Visitor& visit, Joined& message) {
@@ -416,6 +418,23 @@ void fields(Visitor& visit, Sealed& message) {
 template <typename Visitor>
 void fields(Visitor& visit, SessionFailed& message) {
   fields(visit, message.reason);
+}
+template <typename Visitor>
+void fields(Visitor& visit, RecordShare& message) {
+  fields(visit, message.share.session);
+  visit(message.share.ticket);
+  visit(message.share.number);
+  visit(message.share.hosts);
+  fields(visit, message.step);
+}
+template <typename Visitor>
+void fields(Visitor& visit, ShareRecorded& message) {
+  visit(message.ticket);
+  fields(visit, message.outcome);
+}
+template <typename Visitor>
+void fields(Visitor& visit, Published& message) {
+  visit(message.ticket);
 }
 template <typename Visitor, typename Empty>
 requires std::is_empty_v<Empty>

@@ -24,7 +24,7 @@
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 9;
+inline constexpr std::uint16_t protocol_version = 10;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
@@ -156,6 +156,7 @@ struct Listen {
 struct JoinHome {
   std::vector<std::string> addresses;  // of Listening: tried in this order
   std::string secret;
+  bool keep_journals = false;  // all stagers of the session
   friend bool operator==(const JoinHome&, const JoinHome&) = default;
 };
 // Ends a step on a stager that joined: after everything that the session has handed over to it
@@ -278,7 +279,8 @@ struct Listening {
 struct Peer {
   SessionId session{};
   std::string secret;
-  std::string host;  // for people
+  std::string host;            // for people
+  bool keep_journals = false;  // as in JoinHome
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 struct Joined {
@@ -295,13 +297,39 @@ struct SessionFailed {
   Outcome reason;
   friend bool operator==(const SessionFailed&, const SessionFailed&) = default;
 };
+// Which part of a step one stager has in its journal.
+struct StepShare {
+  SessionId session{};
+  std::uint64_t ticket = 0;        // of the step, on the stager that publishes it
+  std::uint64_t number = 0;        // of the stager, in `hosts`
+  std::vector<std::string> hosts;  // of all stagers of the step, that of rank 0 first; for people
+  friend bool operator==(const StepShare&, const StepShare&) = default;
+};
+// From the stager that publishes the step: everything of it that was handed to the one that joined
+// is to be durable in its journal, together with the step's end. It answers with ShareRecorded.
+struct RecordShare {
+  StepShare share;
+  CommitStep step;
+  friend bool operator==(const RecordShare&, const RecordShare&) = default;
+};
+// The outcome says why the share is not in the journal.
+struct ShareRecorded {
+  std::uint64_t ticket = 0;
+  Outcome outcome;
+  friend bool operator==(const ShareRecorded&, const ShareRecorded&) = default;
+};
+// From the stager that publishes the steps: this one is stored, and nobody needs a share of it.
+struct Published {
+  std::uint64_t ticket = 0;
+  friend bool operator==(const Published&, const Published&) = default;
+};
 
-using Message =
-    std::variant<Knock, Prove, Hello, NameFile, ForgetFile, Reserve, BlockBytes, Attach,
-                 FilledBlock, Flush, LockFile, TakeLock, CommitStep, UnlockFile, Await, Drain,
-                 Listen, JoinHome, SealStep, Goodbye, AskReport, Stop, Challenge, Vouch, Welcome,
-                 Refused, Granted, Attached, Brought, Flushed, Locked, Accepted, Stored, Drained,
-                 Alive, Report, Listening, Peer, Joined, Sealed, SessionFailed>;
+using Message = std::variant<Knock, Prove, Hello, NameFile, ForgetFile, Reserve, BlockBytes, Attach,
+                             FilledBlock, Flush, LockFile, TakeLock, CommitStep, UnlockFile, Await,
+                             Drain, Listen, JoinHome, SealStep, Goodbye, AskReport, Stop, Challenge,
+                             Vouch, Welcome, Refused, Granted, Attached, Brought, Flushed, Locked,
+                             Accepted, Stored, Drained, Alive, Report, Listening, Peer, Joined,
+                             Sealed, SessionFailed, RecordShare, ShareRecorded, Published>;
 
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
 [[nodiscard]] Result<Message> parse(std::span<const std::byte> bytes);

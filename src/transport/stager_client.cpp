@@ -615,8 +615,9 @@ Result<Listening> StagerClient::listen() {
   return answer<Listening>();
 }
 
-Status StagerClient::join(const Listening& home) {
-  if (Status asked = send(JoinHome{home.addresses, home.secret}); !asked.ok()) return asked;
+Status StagerClient::join(const Listening& home, bool keep_journals) {
+  const JoinHome question{home.addresses, home.secret, keep_journals};
+  if (Status asked = send(question); !asked.ok()) return asked;
   const auto joined = answer<Joined>();
   return joined ? joined.value().outcome.status : Status(joined.error());
 }

@@ -104,8 +104,8 @@ class StagerClient {
   // calls it, in a session whose ranks have several stagers.
   Result<Listening> listen();
   // Called by a rank of another one: joins the one that listens, and ends a step here, after all
-  // ranks have handed over what belongs to it.
-  Status join(const Listening& home);
+  // ranks have handed over what belongs to it. `keep_journals`: all stagers of the session do.
+  Status join(const Listening& home, bool keep_journals);
   Status seal(const SealStep& step);
 
  private:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -67,9 +69,15 @@ def bytes_below(path: Path) -> dict[str, bytes]:
 
 
 def ended_without_stager(
-    path: Path, pause: float, *words: str | Path, one: Stager | None = None
+    path: Path,
+    pause: float,
+    *words: str | Path,
+    one: Stager | None = None,
+    victim: Stager | None = None,
 ) -> tuple[int, str, str]:
     """Kills the stager of two ranks `pause` seconds after their file has its name.
+
+    `victim`: the one of several that is killed alone; None: all are killed.
 
     Returns the ranks' exit status and what they printed.
     """
@@ -84,6 +92,9 @@ def ended_without_stager(
     while not path.exists() and writer.poll() is None and time.monotonic() < deadline:
         time.sleep(0.005)
     time.sleep(pause)
-    one.kill()
+    if victim is None:
+        one.kill()
+    else:
+        os.kill(victim.pid, signal.SIGKILL)
     told, said = writer.communicate(timeout=RUN_SECONDS)
     return writer.returncode, told, said

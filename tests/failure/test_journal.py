@@ -176,59 +176,257 @@ def test_ranks_that_go_on_are_not_written_over_by_a_journal(
     assert "was stored from the journal" not in again.log()
 
 
-def test_a_program_with_several_stagers_is_said_to_be_in_no_journal(tmp_path: Path) -> None:
+def test_a_program_with_a_stager_without_a_journal_is_said_to_be_in_none(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    both = start_service(2, "--stager-memory", "16m", "--stager-journal", str(journal))
-    stagers = (both, *both.others)
+    both = start_service(1, "--stager-memory", "16m", "--stager-journal", str(journal))
+    assert both.rendezvous is not None
+    without = start("--stager-memory", "16m", "--stager-listen", "127.0.0.1",
+                    "--stager-rendezvous", str(both.rendezvous / "1"))  # fmt: skip
+    without.report()
+    both.others = [without]
     try:
         with ThreadPoolExecutor() as threads:
             program = threads.submit(run, both, "held", tmp_path, "raw", ranks=2)
-            for one in stagers:
+            for one in (both, without):
                 end = time.monotonic() + RUN_SECONDS
                 while not any(session["carriers"] for session in one.report()["sessions"]):
                     assert time.monotonic() < end
                     assert not program.done(), program.result().stderr
                     time.sleep(0.02)
-            told = [one.report()["sessions"] for one in stagers]
-            shown = subprocess.run(
-                [sys.executable, "-m", "weir.cli", "stage", "status", "--socket", both.socket],
-                env=os.environ | {"WEIR_STAGER": str(STAGER)}, capture_output=True, text=True,
-                timeout=RUN_SECONDS, check=True,
-            )  # fmt: skip
+            told = both.report()["sessions"]
+            shown = stage_status(both)
             assert not list(journal.iterdir())
             (tmp_path / "go").touch()
             ended = program.result()
         assert ended.returncode == 0, ended.stdout + ended.stderr
-        for sessions in told:
-            assert [one["not_in_journal"] for one in sessions] == ["its ranks have several stagers"]
-        assert "not in the journal: its ranks have several stagers" in " ".join(
-            shown.stdout.split()
-        )
-        for one in stagers:
-            assert one.log().count("are not in the journal, since its ranks have several") == 1
+        assert [one["not_in_journal"] for one in told] == ["another stager of its ranks keeps none"]
+        assert "not in the journal: another stager of its ranks keeps none" in shown
+        assert both.log().count("are not in the journal, since another stager") == 1
         both.wait_until_stored()
         assert steps_in(tmp_path / "out.raw") == 1
     finally:
         both.kill()
 
 
-SEVERAL_LINE = "weir: durability is 'journal', and the ranks have several stagers"
+def stage_status(one: Stager) -> str:
+    """What a person sees, without line breaks."""
+    shown = subprocess.run(
+        [sys.executable, "-m", "weir.cli", "stage", "status", "--socket", one.socket],
+        env=os.environ | {"WEIR_STAGER": str(STAGER)}, capture_output=True, text=True,
+        timeout=RUN_SECONDS, check=True,
+    )  # fmt: skip
+    return " ".join(shown.stdout.split())
 
 
-@pytest.mark.parametrize("start_both", [start_for_nodes, start_service])
-def test_with_durability_journal_and_several_stagers_a_step_ends_when_it_is_stored(
-    tmp_path: Path, start_both: Callable[..., Stager]
+several = pytest.mark.parametrize("start_both", [start_for_nodes, start_service])
+
+
+def left_in(journals: Path) -> list[Path]:
+    return [one for folder in journals.iterdir() for one in folder.iterdir()]
+
+
+def start_again(journals: Path, number: int) -> Stager:
+    return start_with_journal(journals / str(number))
+
+
+def wait_until_replayed(journals: Path) -> None:
+    """Stagers look for each other every few seconds."""
+    end = time.monotonic() + 60
+    while left := left_in(journals):
+        assert time.monotonic() < end, f"{left} are left"
+        time.sleep(0.1)
+
+
+@several
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+def test_several_stagers_have_the_steps_in_their_journals(
+    tmp_path: Path, start_both: Callable[..., Stager], file_format: str
 ) -> None:
-    both = start_both(2, "--stager-memory", "16m", "--stager-journal", str(tmp_path / "journal"))
+    journals = tmp_path / "journals"
+    both = start_both(2, "--stager-memory", "16m", journals=journals)
     both.more["WEIR_DURABILITY"] = "journal"
     try:
-        ended = run(both, "awaits_journal", tmp_path, "cdf5", "3")
+        ended = run(both, "many", tmp_path, file_format, "3", "out")
         assert ended.returncode == 0, ended.stdout + ended.stderr
-        assert ended.stdout == "0 stored\n1 stored\n2 stored\n"
-        assert ended.stderr.count(SEVERAL_LINE) == 1, ended.stderr
-        assert steps_in(tmp_path / "out.nc") == 3
+        assert "weir:" not in ended.stderr, ended.stderr
+        both.wait_until_idle()
+        for one in (both, *both.others):
+            assert one.report()["journal_failure"] == ""
+            assert "not in the journal" not in one.log()
+        assert not left_in(journals)
+        assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}") == 3
     finally:
         both.kill()
+
+
+@pytest.mark.pairwise
+@several
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("step", [0, 2])
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_step_in_several_journals_survives_all_stagers(
+    tmp_path: Path, small_file_system: Path, start_both: Callable[..., Stager], file_format: str,
+    step: int, first: int,
+) -> None:  # fmt: skip
+    """Storage has no space, so nothing of the step is stored when its stagers are killed."""
+    journals = tmp_path / "journals"
+    both = start_both(2, "--stager-memory", "16m", journals=journals)
+    path = lose_accepted_step(both, small_file_system, file_format, step)
+    one = start_again(journals, first)
+    try:
+        time.sleep(0.5)
+        (line,) = one.report()["waiting_shares"] or [one.log()]
+        assert "waits in the journals of 2 stagers: no stager has told" in line
+        assert "waits in the journals of 2 stagers" in stage_status(one)
+        assert not path.exists() or steps_in(path, with_remains=True) == step
+        other = start_again(journals, 1 - first)
+        try:
+            wait_until_replayed(journals)
+            assert steps_in(path) == step + 1
+            assert "was stored from the journals of 2 stagers" in one.log() + other.log()
+            assert not list(small_file_system.glob("*.weir_*")), "marks or a lock were left"
+            end = time.monotonic() + 30
+            while one.report()["waiting_shares"]:
+                assert time.monotonic() < end
+                time.sleep(0.1)
+        finally:
+            other.kill()
+    finally:
+        one.kill()
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+def test_with_journals_all_stagers_killed_at_any_time_cost_no_step(
+    tmp_path: Path, file_format: str
+) -> None:
+    for pause in (0.0, 0.05):
+        folder = tmp_path / f"weir-{pause}"
+        folder.mkdir()
+        path = folder / f"out.{SUFFIXES[file_format]}"
+        journals = folder / "journals"
+        both = start_service(2, "--stager-memory", "16m", journals=journals)
+        both.more["WEIR_DURABILITY"] = "journal"
+        _, told, said = ended_without_stager(path, pause, "acknowledged", folder, file_format,
+                                             "200", one=both)  # fmt: skip
+        assert "stager" in said, said
+        expect_all_steps(path, told, journals, [0, 1])
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "cdf5", "zarr", "raw"])
+@pytest.mark.parametrize("victim", [0, 1])
+def test_with_journals_one_of_several_stagers_killed_at_any_time_costs_no_step(
+    tmp_path: Path, file_format: str, victim: int
+) -> None:
+    """The other one goes on, and stores its share when its program has ended."""
+    path = tmp_path / f"out.{SUFFIXES[file_format]}"
+    journals = tmp_path / "journals"
+    both = start_service(2, "--stager-memory", "16m", journals=journals)
+    try:
+        both.more["WEIR_DURABILITY"] = "journal"
+        _, told, said = ended_without_stager(
+            path, 0.02, "acknowledged", tmp_path, file_format, "200", one=both,
+            victim=(both, *both.others)[victim],
+        )  # fmt: skip
+        assert "stager" in said, said
+        expect_all_steps(path, told, journals, [victim])
+    finally:
+        both.kill()
+
+
+def expect_all_steps(path: Path, told: str, journals: Path, started: list[int]) -> None:
+    """Starts these stagers again, and checks that the accepted steps are in the file."""
+    again = [start_again(journals, number) for number in started]
+    try:
+        accepted = told.count("\n")
+        assert 0 < accepted < 200
+        end = time.monotonic() + 60
+        # A step that its stager has not told of waits for the journal of the one that publishes,
+        # which records last.
+        while list((journals / "0").iterdir()):
+            assert time.monotonic() < end, [one.log() for one in again]
+            time.sleep(0.1)
+        # One more may have been recorded when the stagers were killed.
+        assert steps_in(path, with_remains=True) in (accepted, accepted + 1)
+        for one in left_in(journals):
+            assert not one.name.endswith(".aside"), [one.log() for one in again]
+    finally:
+        for one in again:
+            one.kill()
+
+
+@pytest.mark.pairwise
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("step", [0, 2])
+@pytest.mark.parametrize("is_removed", [True, False])
+def test_several_journals_are_not_written_into_another_file(
+    tmp_path: Path, small_file_system: Path, file_format: str, step: int, is_removed: bool
+) -> None:
+    """The first stager finds the file as it was, and waits; then others write or remove it."""
+    journals = tmp_path / "journals"
+    both = start_service(2, "--stager-memory", "16m", journals=journals)
+    path = lose_accepted_step(both, small_file_system, file_format, step)
+    first = start_again(journals, 0)
+    try:
+        before: dict[str, bytes] = {}
+        for one in small_file_system.glob(f"{path.name}*"):
+            if one.name.endswith(".weir_shares"):
+                continue
+            shutil.rmtree(one) if one.is_dir() else one.unlink()
+        if not is_removed:
+            absent = Stager(Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager")
+            ended = run(absent, "plain", small_file_system, file_format, "2", ranks=2)
+            assert ended.returncode == 0, ended.stdout + ended.stderr
+            before = bytes_below(path)
+        second = start_again(journals, 1)
+        try:
+            end = time.monotonic() + 60
+            while any(not one.name.endswith(".aside") for one in left_in(journals)):
+                assert time.monotonic() < end
+                time.sleep(0.1)
+            assert len(left_in(journals)) == 2
+            assert f"{path} was replaced or changed since" in first.log()
+            assert f"{path} was replaced or changed since" in second.log()
+            if is_removed:
+                assert not path.exists()
+            else:
+                assert bytes_below(path) == before
+            assert not list(small_file_system.glob("*.weir_*"))
+        finally:
+            second.kill()
+    finally:
+        first.kill()
+
+
+@several
+@pytest.mark.parametrize("short", [0, 1])
+def test_with_durability_journal_a_step_for_which_one_journal_has_no_room_ends_when_it_is_stored(
+    tmp_path: Path, start_both: Callable[..., Stager], short: int
+) -> None:
+    journals = tmp_path / "journals"
+    both = start_both(2, "--stager-memory", "16m", journals=journals)
+    both.kill()
+    words = [["--stager-memory", "16m", "--stager-journal", str(journals / str(number))]
+             for number in range(2)]  # fmt: skip
+    words[short] += ["--stager-journal-quota", "2k"]
+    if both.rendezvous is not None:
+        for number in range(2):
+            words[number] += ["--stager-listen", "127.0.0.1", "--stager-rendezvous",
+                              str(both.rendezvous / str(number))]  # fmt: skip
+    first, second = (start(*one) for one in words)
+    for one in (first, second):
+        one.report()
+    first.others, first.rendezvous = [second], both.rendezvous
+    first.more["WEIR_DURABILITY"] = "journal"
+    try:
+        ended = run(first, "awaits_journal", tmp_path, "cdf5", "3", ranks=2)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert ended.stdout == "0 stored\n1 stored\n2 stored\n"
+        assert "--journal-quota" in first.report()["journal_failure"]
+        first.wait_until_idle()
+        assert not left_in(journals)
+        assert steps_in(tmp_path / "out.nc") == 3
+    finally:
+        first.kill()
 
 
 @pytest.mark.parametrize("file_format", list(SUFFIXES))

@@ -323,6 +323,8 @@ Complaint read_journal(Input bytes, const std::string& folder) {
   if (!read || !read.value()) return std::nullopt;
   const stager::JournaledStep& step = *read.value();
   if (step.files.empty() || !step.files.front().known) return "a step of no known file";
+  const transport::StepShare& share = step.share;
+  if (!share.hosts.empty() && share.number >= share.hosts.size()) return "a share of no stager";
   return step.step.path == step.before.path ? Complaint() : "two files of one commit";
 }
 
@@ -371,8 +373,13 @@ std::vector<Bytes> journal_seeds(const std::string& /*folder*/) {
   record(transport::encode(transport::FilledBlock{std::ssize(block), writer.extents()}));
   record(block);
   record(transport::encode(transport::CommitStep{.path = "f", .update = {}}));
+  Bytes whole = seed;
   record(transport::encode(transport::CommitStep{.path = "f", .update = {}}));
-  return {seed};
+  seed.swap(whole);
+  record(transport::encode(transport::RecordShare{
+      .share = {.session = {}, .ticket = 1, .number = 1, .hosts = {"a", "b"}},
+      .step = {.path = "f", .seal = 1, .update = {}}}));
+  return {whole, seed};
 }
 
 // A rank names a file, hands over a block, ends a step and waits; a second one leaves in between.

@@ -37,6 +37,7 @@ PYTHON_PATH = os.pathsep.join([str(PROGRAMS), str(TESTS), str(TESTS / "python")]
 FAULTY_MPI = FAULTY_IO.with_name("faulty_mpi.so")
 LIBRARY = BUILD / "src" / "capi" / "libweir.so.0"
 CASES_OF_A_RUN = 12
+JOURNAL_SECONDS = 60
 CASE_SECONDS = 3 * SESSION_DEADLINE_SECONDS
 READER_SECONDS = 300
 """For which a reader may use the processor, and for which it may use none; how long it waits for a
@@ -326,19 +327,20 @@ class Soak:
             self.look(case.seed, killed=True)
 
     def kill_with_stager(self, case: Case) -> None:
-        """The case has a stager of its own; another one stores what it had accepted."""
-        journal = self.folder / f"journal-{case.seed}"
-        stager = started_stagers(journal)
+        """The case has stagers of its own; others store what these had accepted."""
+        journals = self.folder / f"journals-{case.seed}"
+        stager = started_stagers(case.stagers, journals)
         try:
             is_killed = self.kill_first_phase(case, stager)
         finally:
             stager.kill()
         if not is_killed:
             return
-        stager = started_stagers(journal)
+        stager = started_stagers(case.stagers, journals)
         try:
-            if left := [one.name for one in journal.iterdir()]:
-                line = f"the journals {left} are left: {' '.join(stager.log().split())}"
+            if left := journals_left(stager, journals):
+                logs = " ".join(one.log() for one in (stager, *stager.others))
+                line = f"the journals {left} are left: {' '.join(logs.split())}"
                 self.find(case.seed, "lost", line)
             elif len(case.phases) > 1:
                 self.make([case.seed], first_phase=1, stager=stager)
@@ -429,14 +431,28 @@ class Soak:
         self.stager.kill()
 
 
-def started_stagers(journal: Path | None = None) -> Stager:
-    """Two, one for each node of a session, which serve ranks of other nodes, too.
+def started_stagers(stagers: int = 2, journals: Path | None = None) -> Stager:
+    """One for each node of a session, which serve ranks of other nodes, too."""
+    return start_service(stagers, "--stager-memory", "16m", journals=journals)
 
-    One with a journal, because several have no step in theirs.
+
+def journals_left(stager: Stager, journals: Path) -> list[str]:
+    """Waits until the stagers have stored each step that had ended; returns what they have not.
+
+    A step has ended when the stager of rank 0 has it in its journal. The others may have shares of
+    one that had not, and wait for that journal.
     """
-    if journal is None:
-        return start_service(2, "--stager-memory", "16m")
-    return start_service(1, "--stager-memory", "16m", "--stager-journal", str(journal))
+    end = time.monotonic() + JOURNAL_SECONDS
+    while True:
+        waiting = [line for one in (stager, *stager.others) for line in
+                   one.report()["waiting_shares"]]  # fmt: skip
+        left = [str(one.relative_to(journals)) for one in journals.glob("*/*")]
+        has_ended = any(one.startswith("0/") or one.endswith(".aside") for one in left)
+        if not left or (len(waiting) == len(left) and not has_ended):
+            return []
+        if time.monotonic() > end:
+            return left
+        time.sleep(0.1)
 
 
 def say(line: str) -> None:

@@ -164,7 +164,8 @@ class Case:
     kill_rank: int | None
     additions: list[Addition] = field(default_factory=list)
     journaled: bool = False
-    """Its stager keeps a journal and is killed with the first phase; another stores its steps."""
+    """Its stagers keep journals and are killed with the first phase; others store its steps."""
+    stagers: int = 2
     small_shm: bool = False
     """The case runs where /dev/shm has room for 256 KiB, as in a container."""
 
@@ -192,7 +193,7 @@ class Case:
 
     def __str__(self) -> str:
         shm = ", small /dev/shm" if self.small_shm else ""
-        journal = ", with its stager" if self.journaled else ""
+        journal = f", with its stagers ({self.stagers})" if self.journaled else ""
         lines = [f"{self.file_format}, {self.launch}{journal}{shm}, file {self.options}"]
         lines += [f"  {array}" for array in self.arrays]
         lines += [f"  {phase}" for phase in self.phases]
@@ -324,6 +325,7 @@ def draw_journal(case: Case) -> None:
     if case.launch != "killed" or random.Random(f"{case.seed} journal").random() < 0.5:
         return
     case.journaled = True
+    case.stagers = random.Random(f"{case.seed} stagers").choice([1, 2, 2])
     case.options["durability"] = "journal"
     for phase in case.phases:
         phase.staged = True

@@ -258,6 +258,8 @@ def _show(report: dict[str, Any]) -> None:
         f"in use{_spilled(report)}{_journaled(report)}{_over_ucx(report)}"
         f"{', stopping' if report['stopping'] else ''}"
     )
+    for line in report["waiting_shares"]:
+        console.print(line)
     if not report["sessions"]:
         console.print("no program")
         return
