@@ -30,6 +30,15 @@ const storage::KnownFile* owner_of(const transport::NameFile& named) {
   return named.known ? &*named.known : nullptr;
 }
 
+// The changes that publish such a step are known when its chunks are stored, and the journal has a
+// step as it is when it is accepted.
+Error has_chunks_in_table(const std::string& path) {
+  return Error(ErrorCode::unsupported,
+               "a step is not in the journal: where its chunks with a codec are in the file is "
+               "known when they are stored",
+               path);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Journal>> Journal::create(const std::string& folder, std::int64_t quota) {
@@ -149,6 +158,17 @@ Status Journal::put(SessionId session, std::span<const NamedFile> files,
     }
     Unfinished& one = *found.value();
     if (one.segment == nullptr) continue;
+    const bool is_in_table =
+        std::ranges::any_of(files, [session, &of = key](const NamedFile& file) {
+          return file->places.step != 0 && owner_of(*file) != nullptr &&
+                 key_of(session, owner_of(*file)->identity) == of;
+        });
+    if (is_in_table) {
+      one.why = has_chunks_in_table(owner->path);
+      remove(std::move(one.segment));
+      all = one.why;
+      continue;
+    }
     std::vector<transport::BlockExtent> own;
     std::vector<storage::Slice> slices;
     std::int64_t at = 0;
@@ -208,6 +228,10 @@ Status Journal::end_step(SessionId session, const transport::CommitStep& step, b
   if (!found) return found.error();
   std::unique_ptr<Segment> segment = std::move(entry.mapped().segment);
   if (segment == nullptr) return entry.mapped().why;
+  if (step.chunks.step != 0) {
+    remove(std::move(segment));
+    return has_chunks_in_table(step.path);
+  }
   transport::CommitStep before = step;
   auto content = storage::content_before(step.path, step.update);
   Status done = content ? Status() : Status(content.error());

@@ -8,7 +8,10 @@
 #include <variant>
 
 #include "checksums/sums_file.hpp"
+#include "common/checked.hpp"
+#include "formats/commit_progress.hpp"
 #include "formats/file_map_message.hpp"
+#include "formats/format.hpp"
 #include "formats/header_update.hpp"
 #include "stager/stored_paths.hpp"
 #include "system/moved_all.hpp"
@@ -111,7 +114,17 @@ Status SessionFiles::write_all(storage::Engine& engine, storage::EngineFile& fil
   return {};
 }
 
-Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFile& named) const {
+storage::EncodedWriter::PlaceSource SessionFiles::places_of(const transport::ChunkPlaces& step) {
+  auto& free_from = free_from_[step.step];
+  if (free_from == nullptr) free_from = std::make_shared<std::int64_t>(step.free_from);
+  return [at = free_from](std::int64_t bytes) -> Result<std::int64_t> {
+    const auto end = checked_add(*at, bytes);
+    if (!end) return invalid_argument("encoded chunks do not fit into a file of 2^63 bytes");
+    return std::exchange(*at, *end);
+  };
+}
+
+Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFile& named) {
   if (Status below = check_below(root_, named); !below.ok()) return below.error();
   auto map = storage::parse_file_map(named.encoded);
   if (!map) return map.error();
@@ -119,29 +132,41 @@ Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFi
     return Error(ErrorCode::corrupt, "a rank described no array with encoded chunks", named.path);
   }
   storage::StoredArray& array = map.value().arrays.front();
-  if (!std::holds_alternative<storage::FilePerChunk>(array.map.encoded()->places)) {
-    return Error(ErrorCode::unsupported, "a stager encodes only chunks with files of their own",
+  const bool in_table = named.places.step != 0;
+  const auto& places = array.map.encoded()->places;
+  const bool is_possible = in_table
+                               ? std::holds_alternative<storage::EncodedTable>(places) &&
+                                     array.map.files.files() == 1 && named.places.free_from >= 0
+                               : std::holds_alternative<storage::FilePerChunk>(places);
+  if (!is_possible) {
+    return Error(ErrorCode::unsupported,
+                 "a stager encodes only chunks with files of their own, or in one file within a "
+                 "step",
                  named.path);
   }
   if (named.known) {
     array.map.files.set_known(std::make_shared<const storage::KnownFile>(*named.known));
   }
-  auto engine =
-      storage::DecodedEngine::create(std::move(array), storage::EncodedBlocks::chunks, {}, nullptr,
-                                     storage::DataFileCache::Closing::leaves_to_sync);
+  auto engine = storage::DecodedEngine::create(
+      array, storage::EncodedBlocks::chunks,
+      in_table ? places_of(named.places) : storage::EncodedWriter::PlaceSource(), nullptr,
+      storage::DataFileCache::Closing::leaves_to_sync);
   if (!engine) return engine.error();
   auto file = engine.value()->open(named.path, {.write = true});
   if (!file) return file.error();
-  return Encoding{std::move(engine).value(), std::move(file).value()};
+  std::string path = in_table ? array.map.files.path(0) : std::string();
+  return Encoding{std::move(engine).value(), std::move(file).value(), std::move(array),
+                  std::move(path)};
 }
 
 Status SessionFiles::write_encoded(const transport::NameFile& named,
                                    std::span<const BlockExtent> extents) {
-  auto found = encodings_.find(named.encoded);
+  const std::pair key(named.encoded, named.places.step);
+  auto found = encodings_.find(key);
   if (found == encodings_.end()) {
     auto made = encoding_of(named);
     if (!made) return with_file(made.error(), named.path);
-    found = encodings_.emplace(named.encoded, std::move(made).value()).first;
+    found = encodings_.emplace(key, std::move(made).value()).first;
   }
   storage::DecodedEngine& engine = *found->second.engine;
   Status written = write_all(engine, *found->second.file, extents);
@@ -150,16 +175,55 @@ Status SessionFiles::write_encoded(const transport::NameFile& named,
   return written.ok() ? ended : written;
 }
 
-Status SessionFiles::settle_encodings(storage::StepDurability durability) {
-  for (auto& [map, one] : encodings_) {
+Status SessionFiles::settle_encodings(storage::StepDurability durability, std::uint64_t step) {
+  for (auto& [key, one] : encodings_) {
     if (durability == storage::StepDurability::none) break;
+    if (key.second != 0 && key.second != step) continue;
     storage::EngineFile* const file = one.file.get();
     if (Status synced = one.engine->sync({&file, 1}); !synced.ok()) {
       return with_file(synced.error(), file->path());
     }
   }
-  encodings_.clear();
+  std::erase_if(encodings_, [](const auto& one) { return one.first.second == 0; });
   return {};
+}
+
+// What was entered once is not entered again if the commit has to be repeated: the chunks of a file
+// that has not got its name are in its table by then.
+Result<storage::HeaderUpdate> SessionFiles::update_of(const transport::CommitStep& step) {
+  const transport::EnteredChunks& chunks = step.chunks;
+  if (chunks.step == 0) return step.update;
+  if (entered_ && entered_->first == chunks.step) return entered_->second;
+  const auto format = storage::find_format(chunks.format);
+  if (!format) return format.error();
+  storage::Room room{
+      .map = {}, .update = step.update, .free_from = 0, .has_leftovers = chunks.has_leftovers};
+  std::vector<storage::WrittenChunk> written;
+  for (auto& [key, one] : encodings_) {
+    if (key.second != chunks.step) continue;
+    const auto entries = one.engine->take_written();
+    if (!entries) return with_file(entries.error(), one.path);
+    one.written.insert(one.written.end(), entries.value().begin(), entries.value().end());
+    const std::int64_t array = std::ssize(room.map.arrays);
+    for (const auto& [chunk, place] : one.written) written.push_back({array, chunk, place});
+    room.map.arrays.push_back(one.array);
+  }
+  auto update = format.value()->enter_chunks(step.path, room, chunks.steps, written);
+  if (!update) return update.error();
+  entered_.emplace(chunks.step, update.value());
+  return update;
+}
+
+void SessionFiles::forget_chunks(const transport::CommitStep& step) {
+  if (step.chunks.step == 0) return;
+  const std::string place = storage::place_of(step.path, step.update);
+  std::erase_if(encodings_, [&](const auto& one) {
+    const std::uint64_t number = one.first.second;
+    const bool is_over = number == step.chunks.step || (number != 0 && one.second.path == place);
+    if (is_over) free_from_.erase(number);
+    return is_over;
+  });
+  entered_.reset();
 }
 
 void SessionFiles::close_removed(const std::string& path) {
@@ -210,8 +274,8 @@ Status SessionFiles::write_ranges(storage::Engine& engine, storage::EngineFile& 
 
 // After this nothing of the step is left here: files may get other names, and other files their
 // names.
-Status SessionFiles::settle(storage::StepDurability durability) {
-  if (Status settled = settle_encodings(durability); !settled.ok()) {
+Status SessionFiles::settle(storage::StepDurability durability, std::uint64_t step) {
+  if (Status settled = settle_encodings(durability, step); !settled.ok()) {
     Error lost = settled.error();
     lost.message += ": data of the step are lost";
     lost.system_error = 0;  // it is not repeated when there is space
@@ -241,10 +305,13 @@ Status SessionFiles::execute(const Seal& job) { return settle(job.durability); }
 Status SessionFiles::execute(const Commit& job) {
   const transport::CommitStep& step = job.step;
   if (Status below = check_below(root_, step); !below.ok()) return below;
-  if (Status settled = settle(step.durability); !settled.ok()) return settled;
-  if (Status done = storage::commit(step.path, step.update, step.durability); !done.ok()) {
+  if (Status settled = settle(step.durability, step.chunks.step); !settled.ok()) return settled;
+  const auto update = update_of(step);
+  if (!update) return update.error();
+  if (Status done = storage::commit(step.path, update.value(), step.durability); !done.ok()) {
     return done;
   }
+  forget_chunks(step);
   // The step is committed even if renaming fails; its checksums are then unknown.
   if (step.names_sums) {
     (void)storage::rename_sums(storage::incomplete_sums_path(step.path),

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/status.hpp"
@@ -47,7 +48,7 @@ class SessionFiles {
   // Reads spilled bytes into read_back_.
   [[nodiscard]] Status read_back(std::span<const SpilledBlock> spilled);
   [[nodiscard]] std::byte* data_of(const BlockExtent& extent);
-  [[nodiscard]] Status settle(storage::StepDurability durability);
+  [[nodiscard]] Status settle(storage::StepDurability durability, std::uint64_t step = 0);
   [[nodiscard]] Status write(const Write& job);
   Status write_file(const transport::NameFile& named, std::span<const BlockExtent> extents);
   // Encodes chunks and writes them. What is left of a chunk after a job is read again by the next.
@@ -63,9 +64,22 @@ class SessionFiles {
   struct Encoding {
     std::unique_ptr<storage::DecodedEngine> engine;
     std::unique_ptr<storage::EngineFile> file;
+    // With a table of places, which stays as it is until the step ends:
+    storage::StoredArray array;
+    std::string path;
+    std::vector<storage::EncodedTable::Entry> written = {};
   };
-  [[nodiscard]] Result<Encoding> encoding_of(const transport::NameFile& named) const;
-  Status settle_encodings(storage::StepDurability durability);
+  // By NameFile::encoded and ChunkPlaces::step, which is 0 where there is no table.
+  using Encodings = std::map<std::pair<std::string, std::uint64_t>, Encoding>;
+  [[nodiscard]] Result<Encoding> encoding_of(const transport::NameFile& named);
+  // Returns what gives the chunks of a step their places, one behind the other.
+  storage::EncodedWriter::PlaceSource places_of(const transport::ChunkPlaces& step);
+  // Ends the encodings without a table, and makes durable, as requested, also those of a step.
+  Status settle_encodings(storage::StepDurability durability, std::uint64_t step);
+  // Returns the changes that publish a step, with those of its tables.
+  [[nodiscard]] Result<storage::HeaderUpdate> update_of(const transport::CommitStep& step);
+  // Forgets the chunks of this step, and of those that were given up in its file.
+  void forget_chunks(const transport::CommitStep& step);
 
   std::span<std::byte> memory_;
   std::int64_t block_bytes_;
@@ -74,7 +88,10 @@ class SessionFiles {
   std::vector<std::byte> read_back_;  // for the job under way
   std::vector<std::size_t> read_to_;  // where in it each spilled block begins
   storage::OpenFiles files_;
-  std::map<std::string, Encoding> encodings_;  // by NameFile::encoded, since the last commit
+  Encodings encodings_;  // since the last commit, or, with a table, that of their step
+  std::map<std::uint64_t, std::shared_ptr<std::int64_t>> free_from_;  // by ChunkPlaces::step
+  // The number of a step whose chunks are in the table of its update, until it is published.
+  std::optional<std::pair<std::uint64_t, storage::HeaderUpdate>> entered_;
   // By path, what was written since the last commit; nothing where the identity is unknown.
   std::map<std::string, std::optional<storage::FileIdentity>> written_;
   std::mutex mutex_;  // for locks_
