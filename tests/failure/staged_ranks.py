@@ -306,6 +306,32 @@ def fill(folder: Path) -> None:
     os.close(descriptor)
 
 
+def finds_room(comm, folder: Path, file_format: str, step: str, *codec: str) -> None:
+    """A step is accepted for which storage has no space, and is stored when there is some."""
+    with weir.Session(comm, staging=given_staging()) as session:
+        writer = Writer(session, path_of(folder, file_format), file_format, *codec)
+        last = int(step)
+        for number in range(last):
+            writer.step(number)
+        writer.file.begin_step()
+        writer.write(last)
+        comm.Barrier()
+        if comm.rank == 0:
+            fill(folder)
+        comm.Barrier()
+        writer.file.end_step()
+        if comm.rank == 0:
+            deadline = time.monotonic() + 30
+            while not given_stagers()[0].report()["sessions"][0]["waits_for_space"]:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            (folder / "hog").unlink()
+        comm.Barrier()
+        got = writer.density.read(writer.blocks)
+        assert (got == part_of(density(last), writer.blocks)).all()
+        writer.file.close()
+
+
 def journaled(
     comm, folder: Path, file_format: str, step: str, ending: str, process: str, *second: str
 ) -> None:

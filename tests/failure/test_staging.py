@@ -337,6 +337,19 @@ def test_a_full_file_system_delays_what_was_accepted(small_file_system: Path) ->
         one.kill()
 
 
+@pytest.mark.parametrize("step", [0, 2])
+def test_encoded_chunks_are_stored_when_there_is_space(small_file_system: Path, step: int) -> None:
+    """The places of those that were stored before there was none are entered with the others."""
+    one = start("--stager-memory", "64m")
+    try:
+        ended = run(one, "finds_room", small_file_system, "hdf5", str(step), "deflate:1", ranks=2)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        one.wait_until_stored()
+        assert steps_in(small_file_system / "out.h5") == step + 1
+    finally:
+        one.kill()
+
+
 def test_two_programs_and_one_file_name(tmp_path: Path, stager: Stager) -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c",
