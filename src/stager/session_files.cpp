@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -22,6 +24,27 @@ namespace {
 // Memory of one call: ranges, and slices of all of them.
 constexpr std::size_t most_slices = 1 << 16;
 
+// Bytes of the slabs that the encoders of an array have at a time, unless one alone has more.
+constexpr std::int64_t most_slab_bytes = std::int64_t{64} << 20;
+
+// Returns what each of the parts of an encoding gets, in the order of arrival.
+std::vector<std::vector<BlockExtent>> shares_of(std::span<const BlockExtent> extents,
+                                                std::size_t parts, std::int64_t slab_bytes) {
+  std::vector<std::vector<BlockExtent>> shares(parts);
+  for (BlockExtent left : extents) {
+    while (left.bytes > 0) {
+      const std::int64_t slab = left.offset / slab_bytes;
+      BlockExtent one = left;
+      one.bytes = std::min(left.bytes, slab_bytes - left.offset % slab_bytes);
+      shares[static_cast<std::size_t>(slab) % parts].push_back(one);
+      left.at += one.bytes;
+      left.offset += one.bytes;
+      left.bytes -= one.bytes;
+    }
+  }
+  return shares;
+}
+
 bool overlap(std::span<const BlockExtent> sorted) {
   return std::adjacent_find(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
            return a.offset + a.bytes > b.offset;
@@ -31,11 +54,13 @@ bool overlap(std::span<const BlockExtent> sorted) {
 }  // namespace
 
 SessionFiles::SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes,
-                           const SpillFile* spill, const storage::RootFolder* root, bool drops)
+                           const SpillFile* spill, const storage::RootFolder* root, bool drops,
+                           int encoders)
     : memory_(memory),
       block_bytes_(block_bytes),
       spill_(spill),
       root_(root),
+      encoders_(encoders),
       files_(drops ? storage::make_null_engine() : storage::make_background_engine()) {}
 
 Status SessionFiles::execute(const Write& job) {
@@ -116,11 +141,15 @@ Status SessionFiles::write_all(storage::Engine& engine, storage::EngineFile& fil
 
 storage::EncodedWriter::PlaceSource SessionFiles::places_of(const transport::ChunkPlaces& step) {
   auto& free_from = free_from_[step.step];
-  if (free_from == nullptr) free_from = std::make_shared<std::int64_t>(step.free_from);
-  return [at = free_from](std::int64_t bytes) -> Result<std::int64_t> {
-    const auto end = checked_add(*at, bytes);
-    if (!end) return invalid_argument("encoded chunks do not fit into a file of 2^63 bytes");
-    return std::exchange(*at, *end);
+  if (free_from == nullptr) {
+    free_from = std::make_shared<std::atomic<std::int64_t>>(step.free_from);
+  }
+  return [next = free_from](std::int64_t bytes) -> Result<std::int64_t> {
+    for (std::int64_t at = *next;;) {
+      const auto end = checked_add(at, bytes);
+      if (!end) return invalid_argument("encoded chunks do not fit into a file of 2^63 bytes");
+      if (next->compare_exchange_weak(at, *end)) return at;
+    }
   };
 }
 
@@ -147,16 +176,20 @@ Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFi
   if (named.known) {
     array.map.files.set_known(std::make_shared<const storage::KnownFile>(*named.known));
   }
-  auto engine = storage::DecodedEngine::create(
-      array, storage::EncodedBlocks::chunks,
-      in_table ? places_of(named.places) : storage::EncodedWriter::PlaceSource(), nullptr,
-      storage::DataFileCache::Closing::leaves_to_sync);
-  if (!engine) return engine.error();
-  auto file = engine.value()->open(named.path, {.write = true});
-  if (!file) return file.error();
+  std::vector<Encoding::Part> parts;
+  do {
+    auto engine = storage::DecodedEngine::create(
+        array, storage::EncodedBlocks::chunks,
+        in_table ? places_of(named.places) : storage::EncodedWriter::PlaceSource(), nullptr,
+        storage::DataFileCache::Closing::leaves_to_sync);
+    if (!engine) return engine.error();
+    auto file = engine.value()->open(named.path, {.write = true});
+    if (!file) return file.error();
+    parts.push_back({std::move(engine).value(), std::move(file).value()});
+  } while (std::ssize(parts) < encoders_ &&
+           std::ssize(parts) < most_slab_bytes / parts.front().engine->slabs().bytes());
   std::string path = in_table ? array.map.files.path(0) : std::string();
-  return Encoding{std::move(engine).value(), std::move(file).value(), std::move(array),
-                  std::move(path)};
+  return Encoding{std::move(parts), std::move(array), std::move(path)};
 }
 
 Status SessionFiles::write_encoded(const transport::NameFile& named,
@@ -168,20 +201,41 @@ Status SessionFiles::write_encoded(const transport::NameFile& named,
     if (!made) return with_file(made.error(), named.path);
     found = encodings_.emplace(key, std::move(made).value()).first;
   }
-  storage::DecodedEngine& engine = *found->second.engine;
-  Status written = write_all(engine, *found->second.file, extents);
-  // Chunks are complete in the files before anyone reads them there, or the step is given up.
-  Status ended = engine.end();
-  return written.ok() ? ended : written;
+  std::vector<Encoding::Part>& parts = found->second.parts;
+  const auto shares = shares_of(extents, parts.size(), parts.front().engine->slabs().bytes());
+  std::vector<Status> ended(parts.size());
+  const auto write = [&](std::size_t part) {
+    storage::DecodedEngine& engine = *parts[part].engine;
+    Status written = write_all(engine, *parts[part].file, shares[part]);
+    // Chunks are complete in the files before anyone reads them there, or the step is given up.
+    Status done = engine.end();
+    ended[part] = written.ok() ? done : written;
+  };
+  {
+    std::vector<std::jthread> threads;  // the first part is that of this one
+    for (std::size_t part = 1; part < parts.size(); ++part) {
+      if (shares[part].empty()) continue;
+      try {
+        threads.emplace_back(write, part);
+      } catch (const std::system_error&) {  // there are no more threads
+        write(part);
+      }
+    }
+    write(0);
+  }
+  const auto failed = std::ranges::find_if(ended, [](const Status& one) { return !one.ok(); });
+  return failed == ended.end() ? Status() : *failed;
 }
 
 Status SessionFiles::settle_encodings(storage::StepDurability durability, std::uint64_t step) {
   for (auto& [key, one] : encodings_) {
     if (durability == storage::StepDurability::none) break;
     if (key.second != 0 && key.second != step) continue;
-    storage::EngineFile* const file = one.file.get();
-    if (Status synced = one.engine->sync({&file, 1}); !synced.ok()) {
-      return with_file(synced.error(), file->path());
+    for (const Encoding::Part& part : one.parts) {
+      storage::EngineFile* const file = part.file.get();
+      if (Status synced = part.engine->sync({&file, 1}); !synced.ok()) {
+        return with_file(synced.error(), file->path());
+      }
     }
   }
   std::erase_if(encodings_, [](const auto& one) { return one.first.second == 0; });
@@ -201,9 +255,11 @@ Result<storage::HeaderUpdate> SessionFiles::update_of(const transport::CommitSte
   std::vector<storage::WrittenChunk> written;
   for (auto& [key, one] : encodings_) {
     if (key.second != chunks.step) continue;
-    const auto entries = one.engine->take_written();
-    if (!entries) return with_file(entries.error(), one.path);
-    one.written.insert(one.written.end(), entries.value().begin(), entries.value().end());
+    for (const Encoding::Part& part : one.parts) {
+      const auto entries = part.engine->take_written();
+      if (!entries) return with_file(entries.error(), one.path);
+      one.written.insert(one.written.end(), entries.value().begin(), entries.value().end());
+    }
     const std::int64_t array = std::ssize(room.map.arrays);
     for (const auto& [chunk, place] : one.written) written.push_back({array, chunk, place});
     room.map.arrays.push_back(one.array);

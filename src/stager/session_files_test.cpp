@@ -136,7 +136,7 @@ TEST(SessionFiles, StoreNothingOutsideTheirRoot) {
 }
 
 // A new HDF5 file whose chunks are encoded: three of two elements each.
-class SessionFilesEncode : public testing::Test {
+class SessionFilesEncode : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
     const storage::ArrayDescription one{.name = "a",
@@ -210,9 +210,9 @@ class SessionFilesEncode : public testing::Test {
   std::vector<double> values_ = {1, 2, 3, 4, 5, 6};
 };
 
-TEST_F(SessionFilesEncode, ChunksAndEnterThemInTheTableOfTheFile) {
+TEST_P(SessionFilesEncode, ChunksAndEnterThemInTheTableOfTheFile) {
   std::vector<std::byte> blocks = memory();
-  SessionFiles files(blocks, half_bytes(), nullptr, nullptr);
+  SessionFiles files(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
   for (const std::int64_t half : {0, 1}) {
     const Status written = write_half(files, half, 4);
     ASSERT_TRUE(written.ok()) << written.error().text();
@@ -223,10 +223,10 @@ TEST_F(SessionFilesEncode, ChunksAndEnterThemInTheTableOfTheFile) {
   expect_values();
 }
 
-TEST_F(SessionFilesEncode, NothingThatAnotherStepOfTheFileHasGivenUp) {
+TEST_P(SessionFilesEncode, NothingThatAnotherStepOfTheFileHasGivenUp) {
   std::vector<std::byte> blocks = memory();
   std::vector<std::byte> wrong(blocks.size(), std::byte{1});
-  SessionFiles files(wrong, half_bytes(), nullptr, nullptr);
+  SessionFiles files(wrong, half_bytes(), nullptr, nullptr, false, GetParam());
   ASSERT_TRUE(write_half(files, 0, 4).ok());
   ASSERT_TRUE(write_half(files, 1, 4).ok());
   std::ranges::copy(blocks, wrong.begin());
@@ -237,9 +237,9 @@ TEST_F(SessionFilesEncode, NothingThatAnotherStepOfTheFileHasGivenUp) {
   expect_values();
 }
 
-TEST_F(SessionFilesEncode, NothingInATableWithoutAStepOrOutsideTheirRoot) {
+TEST_P(SessionFilesEncode, NothingInATableWithoutAStepOrOutsideTheirRoot) {
   std::vector<std::byte> blocks = memory();
-  SessionFiles files(blocks, half_bytes(), nullptr, nullptr);
+  SessionFiles files(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
   const Status without = write_half(files, 0, 0);
   ASSERT_FALSE(without.ok());
   EXPECT_NE(without.error().text().find("within a step"), std::string::npos);
@@ -251,6 +251,9 @@ TEST_F(SessionFilesEncode, NothingInATableWithoutAStepOrOutsideTheirRoot) {
   ASSERT_FALSE(outside.ok());
   EXPECT_NE(outside.error().text().find("does not lie below"), std::string::npos);
 }
+
+// With two, the chunk that comes in two jobs is always encoded by the same one.
+INSTANTIATE_TEST_SUITE_P(Encoders, SessionFilesEncode, testing::Values(1, 2, 4));
 
 }  // namespace
 }  // namespace weir::stager
