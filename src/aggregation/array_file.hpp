@@ -147,21 +147,16 @@ class OpenArray {
     }
     return *files;
   }
-  // Returns whether requests write the array through a stager. Encoded chunks without files of
-  // their own are written by the ranks.
+  // Returns whether requests write the array through a stager. Shards are written by the ranks. How
+  // a stager encodes chunks whose places are in a table is described within a step.
   [[nodiscard]] bool is_staged(Direction direction = Direction::write) const {
     return origin_.staged != nullptr && direction == Direction::write &&
-           (!stored_ || encoding_.has_value());
+           (!stored_ || encoding_.has_value() || (has_chunk_table() && origin_.to_encode));
   }
   // Returns why the ranks write the array although the session has stagers; "": they do not, or it
   // has none.
   [[nodiscard]] std::string why_not_staged() const {
-    if (origin_.staged == nullptr || !stored_ || encoding_) return origin_.not_staged;
-    if (has_chunk_table()) {
-      return "the ranks change the table by which the file's chunks with a codec are found; "
-             "without "
-             "codecs, or in the format zarr, the array would be staged";
-    }
+    if (origin_.staged == nullptr || !stored_ || is_staged()) return origin_.not_staged;
     return !origin_.not_encoded.empty()
                ? origin_.not_encoded
                : "its description is too long for a stager that would encode its chunks";
@@ -305,15 +300,27 @@ class OpenArray {
   [[nodiscard]] bool has_chunk_table() const {
     return stored_ && std::holds_alternative<storage::EncodedTable>(stored_->encoded()->places);
   }
-  // Sets where the chunks of such an array are written; without it they are only read.
-  void give_places(storage::EncodedWriter::PlaceSource source) {
+  // Sets where the chunks of such an array are written; without it they are only read. A stager
+  // that encodes them writes them to places of its own, from `staged` on.
+  void give_places(storage::EncodedWriter::PlaceSource source,
+                   const transport::ChunkPlaces& staged = {}) {
     source_ = std::move(source);
+    staged_places_ = staged;
     if (stored_) {
       map_ = *std::exchange(stored_, std::nullopt);
       decode();
     }
   }
   [[nodiscard]] bool has_places() const { return static_cast<bool>(source_); }
+  // Where a stager has encoded the chunks of the last step, their places are learned when they are
+  // needed, by all ranks together: `learn` does that. Null: they are known.
+  void set_late_places(std::function<Status()> learn) { learn_places_ = std::move(learn); }
+  [[nodiscard]] bool has_late_places() const { return static_cast<bool>(learn_places_); }
+  // Collective if the places are late.
+  [[nodiscard]] Status learn_places() const {
+    const std::function<Status()> learn = learn_places_;  // which sets it to null
+    return learn ? learn() : Status();
+  }
   // Returns whether writing requests treat shards as chunks, so that each belongs to one
   // aggregator.
   [[nodiscard]] bool writes_by_shards() const { return by_shards_.has_value(); }
@@ -477,24 +484,29 @@ class OpenArray {
     map_ = by_chunks_->map;
     if (origin_.to_encode) describe_encoding();
   }
-  // Lets a stager encode chunks that have files of their own. It would have to know where other
-  // chunks are in a table, and the bytes of a shard depend on the order of its chunks.
+  // Lets a stager encode chunks that have files of their own, or get places in a step. The bytes of
+  // a shard depend on the order of its chunks.
   void describe_encoding() {
+    const bool in_table = has_chunk_table();
     const auto& places = stored_->encoded()->places;
-    if (!std::holds_alternative<storage::FilePerChunk>(places)) return;
+    if (in_table ? !has_places() : !std::holds_alternative<storage::FilePerChunk>(places)) return;
     storage::FileMap map;
     map.arrays.push_back(stored());
-    storage::DataFiles& files = map.arrays.front().map.files;
+    storage::ExtentMap& described = map.arrays.front().map;
+    if (in_table) {  // no chunk of the step has a place
+      std::get<storage::EncodedChunks>(described.extents).places = storage::EncodedTable();
+    }
+    storage::DataFiles& files = described.files;
     auto parts = files.parts();
     parts.prefix = storage::absolute_path(parts.prefix);
-    transport::StagedHandling encoding;
+    transport::StagedHandling encoding{.places = staged_places_};
     if (files.known() != nullptr) {
       encoding.known = *files.known();
       encoding.known->path = storage::absolute_path(encoding.known->path);
     }
     files = storage::DataFiles::of(std::move(parts));
     encoding.encoded = storage::message_of(map);
-    if (encoding.encoded.size() <= longest_encoding) encoding_ = std::move(encoding);
+    if (in_table || encoding.encoded.size() <= longest_encoding) encoding_ = std::move(encoding);
   }
   // Returns the view that requests in a direction move; nothing if the chunks are not encoded.
   [[nodiscard]] std::optional<Decoded>& decoded(Direction direction) {
@@ -538,6 +550,8 @@ class OpenArray {
   std::optional<transport::StagedHandling> encoding_;  // nothing: a stager does not encode
   std::optional<storage::ExtentMap> stored_;           // the true map if chunks are encoded
   storage::EncodedWriter::PlaceSource source_;
+  transport::ChunkPlaces staged_places_;  // with `source_`
+  std::function<Status()> learn_places_;
   std::optional<Decoded> by_chunks_;  // for reading, and for writing unless there are shards
   std::optional<Decoded> by_shards_;
   Status decodable_;

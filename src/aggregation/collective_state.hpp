@@ -43,8 +43,10 @@ struct CollectiveState {
   KnownRegions known_regions;
   StoreChoices stores;
   storage::KnownLayout known_layout;  // of files that rank 0 lays out
-  std::uint64_t arrays = 0;   // number of arrays opened so far, equal on all ranks; numbers them
-  std::uint64_t kinds = 0;    // OpenArray::kind() values assigned so far by this rank
+  std::uint64_t arrays = 0;  // number of arrays opened so far, equal on all ranks; numbers them
+  std::uint64_t kinds = 0;   // OpenArray::kind() values assigned so far by this rank
+  // Steps in which encoded chunks got places in a file so far, equal on all ranks; numbers them.
+  std::uint64_t chunk_steps = 0;
   std::int64_t requests = 0;  // requests agreed on so far, equal on every rank
   // A deadline passed or MPI failed: the ranks do not know each other's state.
   bool broken = false;

@@ -88,6 +88,11 @@ Status move_alone(OpenArray& file, Direction direction, const Section& region,
   } else if (file.has_chunk_table() && file.has_places()) {
     return invalid_argument("encoded chunks of a step cannot be read before the step has ended",
                             file.path());
+  } else if (file.has_late_places()) {
+    return invalid_argument(
+        "a stager has encoded the last step's chunks, and the ranks do not know yet where they are "
+        "in the file: call weir_file_step_wait(), or a collective read, before a rank reads alone",
+        file.path());
   }
   if (region.empty()) return {};
   if (writing) file.begin_writing(OpenArray::Writers::this_rank);

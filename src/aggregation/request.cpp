@@ -191,6 +191,13 @@ void CollectiveRequest::begin(bool /*all_remember_the_same*/) {
     end({});
     return;
   }
+  for (const RequestedPart& one : checked_) {
+    if (writing()) break;
+    if (Status learned = one.file->learn_places(); !learned.ok()) {
+      end(learned);
+      return;
+    }
+  }
   const auto plan = planned();
   figures_.plan_ns += monotonic_ns() - moving_since_ns_;
   if (!plan) {

@@ -351,11 +351,13 @@ Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
   if (Status finished = storage::finish_drop(path_, settings_.durability); !finished.ok()) {
     return finished.error();
   }
-  auto room =
-      storage::find_format(format_).value()->make_room_behind(path_, steps_ + 1, map_, steps_);
+  const std::int64_t known_steps = known_steps_.value_or(steps_);
+  const auto without_late = without_late_places();
+  auto room = storage::find_format(format_).value()->make_room_behind(
+      path_, steps_ + 1, without_late ? *without_late : map_, known_steps);
   writer_.note_version(place());  // making room may have finished an operation of a killed run
   if (!room) return room.error();
-  auto changes = changes_to(map_, room.value().map, steps_, path_);
+  auto changes = changes_to(map_, room.value().map, known_steps, path_);
   if (!changes) return changes.error();
   if (Status cut = sums_.cut(steps_); !cut.ok()) return cut.error();
   room_ = std::move(room).value();
@@ -394,6 +396,7 @@ Status StepFile::begin_step(CollectiveState& state) {
   } else {
     lengthen_arrays(steps_ + 1);
   }
+  note_known_places();
   if (Status given = give_places(state); !given.ok()) return given;
   enter_step(steps_);
   find_kinds(state);
@@ -409,7 +412,7 @@ void StepFile::collect_sums(bool in_step) {
 Status StepFile::commit(CollectiveState& state, WrittenChunks& chunks, const StepSums::Runs& sums) {
   if (Status unchanged = writer_.check_is_unchanged(published_); !unchanged.ok()) return unchanged;
   Status entered = sums_.enter(steps_ + 1, sums, published_);
-  if (entered.ok() && has_chunk_tables_) {
+  if (entered.ok() && has_chunk_tables_ && !are_tables_staged(state)) {
     entered =
         chunks.enter(*storage::find_format(format_).value(), path_, state.ranks, steps_ + 1, room_);
   }
@@ -467,13 +470,14 @@ Status StepFile::end_step(CollectiveState& state) {
   // that all ranks return the error of a rank that cannot close them.
   if (possible.ok() && !published_) possible = close_files(arrays_);
   WrittenChunks chunks(map_, arrays_);
-  if (possible.ok() && has_chunk_tables_) possible = chunks.take_own();
+  const bool enters_chunks = has_chunk_tables_ && !are_tables_staged(state);
+  if (possible.ok() && enters_chunks) possible = chunks.take_own();
   Status agreed = agree_on(state, possible, account_->unstored());
   learn_losses(state, agreed);
   UnwrittenArrays unwritten(arrays_, !published_);
   if (agreed.ok()) agreed = unwritten.gather(state);
   StepSums::Runs sums;
-  if (agreed.ok() && has_chunk_tables_) agreed = chunks.gather(state);
+  if (agreed.ok() && enters_chunks) agreed = chunks.gather(state);
   if (agreed.ok()) {
     agreed = sums_.gather(state, map_, arrays_, published_, is_staged(state), sums);
   }
@@ -513,13 +517,15 @@ Status StepFile::end_step(CollectiveState& state) {
   }
   ++steps_;
   unwritten_ = unwritten.numbers();
+  if (has_chunk_tables_ && !enters_chunks) note_late_places(state);
   leave_step(true);
-  return has_chunk_tables_ ? chunks.tell(state) : Status();
+  return enters_chunks ? chunks.tell(state) : Status();
 }
 
 Status StepFile::give_places(CollectiveState& state) {
   if (!has_chunk_tables_) return {};
-  return aggregation::give_places(state, arrays_, path_, room_.free_from);
+  chunk_step_ = ++state.chunk_steps;
+  return aggregation::give_places(state, arrays_, path_, room_.free_from, chunk_step_);
 }
 
 Status StepFile::share_places(CollectiveState& state) {

@@ -159,6 +159,16 @@ class StepFile {
   // Tells people, once for the file, which arrays of a staged session the ranks write.
   void tell_what_is_not_staged(CollectiveState& state) const;
   [[nodiscard]] Status hand_commit_over(CollectiveState& state);
+  // Returns whether a stager encodes the chunks whose places are in tables.
+  [[nodiscard]] bool are_tables_staged(const CollectiveState& state) const;
+  // Called on all ranks at the end of a step in which a stager encodes such chunks.
+  void note_late_places(CollectiveState& state);
+  void note_known_places();
+  // Collective. Waits until the last step is stored, and learns where a stager has put its chunks.
+  [[nodiscard]] Status learn_places(CollectiveState& state);
+  // Returns the map without the arrays that do not grow and whose places are late; nothing if there
+  // are none.
+  [[nodiscard]] std::optional<storage::FileMap> without_late_places() const;
   [[nodiscard]] Status wait_until_stored(CollectiveState& state, double seconds);
   void note_stored(CollectiveState& state);
   // Collective. Called at the begin of a call: if the session has lost a stager and goes on without
@@ -184,6 +194,10 @@ class StepFile {
   const std::shared_ptr<StepAccount> account_ = std::make_shared<StepAccount>();
   bool in_step_ = false;
   bool has_chunk_tables_ = false;  // of encoded chunks; a commit changes them
+  std::uint64_t chunk_step_ = 0;   // with tables: the number of the step in which chunks get places
+  // The number of steps the places of whose chunks all ranks know, if a stager has encoded later
+  // ones.
+  std::optional<std::int64_t> known_steps_;
   StepSums sums_;
   std::vector<std::int64_t> unwritten_;  // numbers of arrays, in the last step that ended
   storage::Room room_;                   // on rank 0: the means to commit the step

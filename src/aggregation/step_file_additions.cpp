@@ -65,11 +65,13 @@ Status StepFile::take_added(CollectiveState& state, const storage::Additions& ad
     const auto found = by_name.find(ours.description.name);
     if (found == by_name.end()) return told.map.get(ours.description.name).error();
     ours.description.attributes = found->second->description.attributes;
-    const storage::ArrayChange change = change_to(ours, found->second->map, steps_);
+    const storage::ArrayChange change =
+        change_to(ours, found->second->map, known_steps_.value_or(steps_));
     if (std::holds_alternative<storage::ArrayKept>(change)) continue;
     storage::apply(change, ours.map);
     arrays_[i]->set_map(ours.map);
   }
+  note_known_places();
   map_.groups = std::move(told.map.groups);
   map_.left_out = std::move(told.map.left_out);
   map_.refused = std::move(told.map.refused);

@@ -2,6 +2,7 @@
 // again; all ranks take the changes of their open arrays, and the checksums that remain.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "aggregation/step_file.hpp"
@@ -38,7 +39,8 @@ Result<StepPlaces> StepFile::without_later_steps(CollectiveState& state, std::in
   }
   const auto left = storage::find_format(format_).value()->open(path_);
   if (!left) return left.error();
-  auto changes = changes_to(map_, left.value(), steps, path_);
+  auto changes =
+      changes_to(map_, left.value(), std::min(steps, known_steps_.value_or(steps)), path_);
   if (!changes) return changes.error();
   writer_.note_version(place());
   return StepPlaces(std::move(changes).value());
@@ -59,6 +61,7 @@ Status StepFile::drop_steps(CollectiveState& state, std::int64_t steps) {
   forget_descriptors(state, number_);
   if (!told) return told.error();
   take_changes(std::get<ArrayChanges>(told.value()));
+  note_known_places();
   steps_ = steps;
   select_last_step();
   Result<std::string> sums = std::string();

@@ -6,8 +6,10 @@
 #include <limits>
 #include <utility>
 
+#include "aggregation/array_changes.hpp"
 #include "aggregation/step_file.hpp"
 #include "checksums/file_state.hpp"
+#include "formats/format.hpp"
 #include "system/incomplete.hpp"
 
 namespace weir::aggregation {
@@ -66,10 +68,18 @@ void StepFile::tell_what_is_not_staged(CollectiveState& state) const {
 
 // Called by rank 0, after all ranks have handed over what they wrote.
 Status StepFile::hand_commit_over(CollectiveState& state) {
+  transport::EnteredChunks chunks;
+  if (are_tables_staged(state)) {
+    chunks = {.step = chunk_step_,
+              .format = format_,
+              .steps = steps_ + 1,
+              .has_leftovers = room_.has_leftovers};
+  }
   const auto ticket = state.staging->stager().commit({.path = path_,
                                                       .durability = settings_.durability,
                                                       .names_sums = !published_ && sums_.are_kept(),
                                                       .seal = seal_,
+                                                      .chunks = chunks,
                                                       .update = room_.update});
   if (!ticket) return ticket.error();
   ticket_ = ticket.value().ticket;
@@ -80,6 +90,59 @@ Status StepFile::hand_commit_over(CollectiveState& state) {
   Status stored = state.staging->stager().wait(*ticket_, std::numeric_limits<double>::infinity());
   if (stored.ok()) note_stored(state);
   return stored;
+}
+
+bool StepFile::are_tables_staged(const CollectiveState& state) const {
+  return has_chunk_tables_ && is_staged(state) && std::ranges::any_of(arrays_, [](const auto& one) {
+           return one->has_chunk_table() && one->is_staged();
+         });
+}
+
+void StepFile::note_late_places(CollectiveState& state) {
+  known_steps_ = steps_ - 1;
+  for (const auto& one : arrays_) {
+    if (!one->has_chunk_table() || !one->is_written_by_all()) continue;
+    one->set_late_places([this, &state] { return learn_places(state); });
+  }
+}
+
+void StepFile::note_known_places() {
+  if (!known_steps_) return;
+  known_steps_.reset();
+  for (const auto& one : arrays_) one->set_late_places(nullptr);
+}
+
+std::optional<storage::FileMap> StepFile::without_late_places() const {
+  const auto is_late = [](const auto& one) {
+    return !one->origin().grows && one->has_late_places();
+  };
+  if (std::ranges::none_of(arrays_, is_late)) return std::nullopt;
+  storage::FileMap known;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    if (!is_late(arrays_[i])) known.arrays.push_back(map_.arrays[i]);
+  }
+  return known;
+}
+
+Status StepFile::learn_places(CollectiveState& state) {
+  if (!known_steps_) return {};
+  const auto find = [&]() -> Result<StepPlaces> {
+    constexpr double for_ever = std::numeric_limits<double>::infinity();
+    if (Status stored = wait_until_stored(state, for_ever); !stored.ok()) return stored.error();
+    const auto now = storage::find_format(format_).value()->open(path_);
+    if (!now) return now.error();
+    auto changes = changes_to(map_, now.value(), *known_steps_, path_);
+    if (!changes) return changes.error();
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      if (!arrays_[i]->has_late_places()) changes.value()[i] = storage::ArrayKept{};
+    }
+    return StepPlaces(std::move(changes).value());
+  };
+  const auto told = ask_for_places(state, {}, find, path_);
+  if (!told) return told.error();
+  take_changes(std::get<ArrayChanges>(told.value()));
+  note_known_places();
+  return share_places(state);
 }
 
 // Called by rank 0: the last step that ended is stored. What a commit without a stager remembers of
@@ -150,7 +213,8 @@ Status StepFile::go_on_without_stager(CollectiveState& state) {
     sums_.forget();
   }
   first_room_ = {};
-  if (!published_ || in_step_ || !has_steps_ || stored == steps_) return {};
+  if (!published_ || in_step_) return {};
+  if (!has_steps_ || stored == steps_) return learn_places(state);
   return drop_steps(state, std::min(stored, steps_));
 }
 
@@ -158,6 +222,7 @@ Status StepFile::go_on_without_stager(CollectiveState& state) {
 Status StepFile::take_back_first_step(CollectiveState& state) {
   published_ = false;
   steps_ = 0;
+  note_known_places();
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     storage::ExtentMap& map = map_.arrays[i].map;
     map.files = map.files.renamed(storage::committed_path(path_), storage::incomplete_path(path_));
@@ -197,7 +262,8 @@ Status StepFile::wait_for_step(CollectiveState& state, double seconds) {
     if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
     if (!has_stager_) stored = {};
   }
-  return steps_ < steps ? step_is_lost(steps - 1) : stored;
+  if (steps_ < steps) return step_is_lost(steps - 1);
+  return stored.ok() ? learn_places(state) : stored;
 }
 
 Status StepFile::wait_once(CollectiveState& state, double seconds) {
@@ -224,7 +290,9 @@ Result<bool> StepFile::is_step_stored(CollectiveState& state) {
   }
   const auto told = told_by_rank_0(state, found, "whether the step is stored");
   if (!told) return told.error();
-  return !told.value().empty();
+  if (told.value().empty()) return false;
+  if (Status learned = learn_places(state); !learned.ok()) return learned.error();
+  return true;
 }
 
 }  // namespace weir::aggregation

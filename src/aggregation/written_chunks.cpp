@@ -98,7 +98,7 @@ storage::EncodedTable* chunk_table_of(storage::ExtentMap& map) {
 }
 
 Status give_places(CollectiveState& state, OpenArrays arrays, const std::string& path,
-                   std::int64_t free_from) {
+                   std::int64_t free_from, std::uint64_t step) {
   std::string told = std::to_string(free_from);  // that of rank 0 is used
   if (Status shared = share(state, told, "where encoded chunks go"); !shared.ok()) return shared;
   free_from = std::stoll(told);
@@ -116,7 +116,8 @@ Status give_places(CollectiveState& state, OpenArrays arrays, const std::string&
       *begin, *region, state.group->nodes() * holders, own < 0 ? own : node * holders + own);
   for (const auto& one : arrays) {
     if (!one->has_chunk_table()) continue;
-    one->give_places([space](std::int64_t bytes) { return space->take(bytes); });
+    one->give_places([space](std::int64_t bytes) { return space->take(bytes); },
+                     {.step = step, .free_from = *begin});
   }
   return {};
 }

@@ -24,9 +24,10 @@ namespace weir::aggregation {
 [[nodiscard]] storage::EncodedTable* chunk_table_of(storage::ExtentMap& map);
 
 // Collective. Gives this rank the regions of the file at `path` into which it writes encoded chunks
-// in the step that begins. They lie behind `free_from`, which matters on rank 0.
+// in the step that begins, and tells where a stager writes those that it encodes. They lie behind
+// `free_from`, which matters on rank 0. `step`: a number of the session.
 [[nodiscard]] Status give_places(CollectiveState& state, OpenArrays arrays, const std::string& path,
-                                 std::int64_t free_from);
+                                 std::int64_t free_from, std::uint64_t step);
 // Collective. Moves the places of chunks that all ranks know into memory that the ranks of each
 // node share, if there are many.
 [[nodiscard]] Status share_places(CollectiveState& state, storage::FileMap& map, OpenArrays arrays);

@@ -30,6 +30,15 @@ const storage::KnownFile* owner_of(const transport::NameFile& named) {
   return named.known ? &*named.known : nullptr;
 }
 
+// The changes that publish such a step are known when its chunks are stored, and the journal has a
+// step as it is when it is accepted.
+Error has_chunks_in_table(const std::string& path) {
+  return Error(ErrorCode::unsupported,
+               "a step is not in the journal: where its chunks with a codec are in the file is "
+               "known when they are stored",
+               path);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Journal>> Journal::create(const std::string& folder, std::int64_t quota) {
@@ -149,6 +158,17 @@ Status Journal::put(SessionId session, std::span<const NamedFile> files,
     }
     Unfinished& one = *found.value();
     if (one.segment == nullptr) continue;
+    const bool is_in_table =
+        std::ranges::any_of(files, [session, &of = key](const NamedFile& file) {
+          return file->places.step != 0 && owner_of(*file) != nullptr &&
+                 key_of(session, owner_of(*file)->identity) == of;
+        });
+    if (is_in_table) {
+      one.why = has_chunks_in_table(owner->path);
+      remove(std::move(one.segment));
+      all = one.why;
+      continue;
+    }
     std::vector<transport::BlockExtent> own;
     std::vector<storage::Slice> slices;
     std::int64_t at = 0;
@@ -212,6 +232,7 @@ Status Journal::end_step(const RecordStep& what, bool is_locked) {
         Error(ErrorCode::unsupported,
               "a step is not in the journal: its files cannot be told from others", step.path);
   }
+  if (possible.ok() && step.chunks.step != 0) possible = has_chunks_in_table(step.path);
   if (!possible.ok()) {
     remove(std::move(segment));
     return possible;

@@ -303,6 +303,31 @@ TEST_F(JournalTest, LetsThatOfALivingStagerBe) {
   EXPECT_TRUE(left().empty());
 }
 
+// What publishes such a step is not known when it is accepted.
+TEST_F(JournalTest, HasNoStepWithChunksInATable) {
+  const auto journal = open();
+  transport::NameFile file{.file = 3, .path = path(), .bytes_when_made = 0, .known = known()};
+  file.places.step = 1;
+  std::vector<std::byte> block = bytes_of("cdab");
+  const std::vector<Journal::NamedFile> files = {std::make_shared<const transport::NameFile>(file)};
+  const auto put_again = [&] {
+    return journal->put(session, files, std::vector<transport::BlockExtent>{{0, 6, 4}}, block);
+  };
+  const Status refused = put_again();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().text().find("chunks with a codec"), std::string::npos);
+  EXPECT_TRUE(put_again().ok()) << "it is told once";
+  EXPECT_FALSE(journal->end_step(session, step(), true).ok());
+  // The step that brings no bytes.
+  transport::CommitStep empty = step();
+  empty.chunks.step = 2;
+  EXPECT_FALSE(journal->end_step(session, empty, true).ok());
+  EXPECT_TRUE(left().empty());
+  // Steps of other kinds go on to be recorded.
+  ASSERT_TRUE(put(*journal).ok());
+  EXPECT_TRUE(journal->end_step(session, step(), true).ok());
+}
+
 TEST_F(JournalTest, HasNothingOfAStepThatHasNotEnded) {
   {
     const auto journal = open();

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -403,8 +404,10 @@ class Server {
   SessionFiles& files_of(SessionId session) {
     std::shared_ptr<SessionFiles>& files = files_[session];
     if (files == nullptr) {
-      files = std::make_shared<SessionFiles>(memory_.all(), settings_.block_bytes, spill_.get(),
-                                             root_ ? &*root_ : nullptr, settings_.drops);
+      files = std::make_shared<SessionFiles>(
+          memory_.all(), settings_.block_bytes, spill_.get(), root_ ? &*root_ : nullptr,
+          settings_.drops,
+          std::min(settings_.threads, static_cast<int>(std::thread::hardware_concurrency())));
     }
     return *files;
   }

@@ -4,11 +4,16 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <variant>
 
 #include "checksums/sums_file.hpp"
+#include "common/checked.hpp"
+#include "formats/commit_progress.hpp"
 #include "formats/file_map_message.hpp"
+#include "formats/format.hpp"
 #include "formats/header_update.hpp"
 #include "stager/stored_paths.hpp"
 #include "system/moved_all.hpp"
@@ -19,6 +24,27 @@ namespace {
 // Memory of one call: ranges, and slices of all of them.
 constexpr std::size_t most_slices = 1 << 16;
 
+// Bytes of the slabs that the encoders of an array have at a time, unless one alone has more.
+constexpr std::int64_t most_slab_bytes = std::int64_t{64} << 20;
+
+// Returns what each of the parts of an encoding gets, in the order of arrival.
+std::vector<std::vector<BlockExtent>> shares_of(std::span<const BlockExtent> extents,
+                                                std::size_t parts, std::int64_t slab_bytes) {
+  std::vector<std::vector<BlockExtent>> shares(parts);
+  for (BlockExtent left : extents) {
+    while (left.bytes > 0) {
+      const std::int64_t slab = left.offset / slab_bytes;
+      BlockExtent one = left;
+      one.bytes = std::min(left.bytes, slab_bytes - left.offset % slab_bytes);
+      shares[static_cast<std::size_t>(slab) % parts].push_back(one);
+      left.at += one.bytes;
+      left.offset += one.bytes;
+      left.bytes -= one.bytes;
+    }
+  }
+  return shares;
+}
+
 bool overlap(std::span<const BlockExtent> sorted) {
   return std::adjacent_find(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
            return a.offset + a.bytes > b.offset;
@@ -28,11 +54,13 @@ bool overlap(std::span<const BlockExtent> sorted) {
 }  // namespace
 
 SessionFiles::SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes,
-                           const SpillFile* spill, const storage::RootFolder* root, bool drops)
+                           const SpillFile* spill, const storage::RootFolder* root, bool drops,
+                           int encoders)
     : memory_(memory),
       block_bytes_(block_bytes),
       spill_(spill),
       root_(root),
+      encoders_(encoders),
       files_(drops ? storage::make_null_engine() : storage::make_background_engine()) {}
 
 Status SessionFiles::execute(const Write& job) {
@@ -111,7 +139,21 @@ Status SessionFiles::write_all(storage::Engine& engine, storage::EngineFile& fil
   return {};
 }
 
-Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFile& named) const {
+storage::EncodedWriter::PlaceSource SessionFiles::places_of(const transport::ChunkPlaces& step) {
+  auto& free_from = free_from_[step.step];
+  if (free_from == nullptr) {
+    free_from = std::make_shared<std::atomic<std::int64_t>>(step.free_from);
+  }
+  return [next = free_from](std::int64_t bytes) -> Result<std::int64_t> {
+    for (std::int64_t at = *next;;) {
+      const auto end = checked_add(at, bytes);
+      if (!end) return invalid_argument("encoded chunks do not fit into a file of 2^63 bytes");
+      if (next->compare_exchange_weak(at, *end)) return at;
+    }
+  };
+}
+
+Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFile& named) {
   if (Status below = check_below(root_, named); !below.ok()) return below.error();
   auto map = storage::parse_file_map(named.encoded);
   if (!map) return map.error();
@@ -119,47 +161,125 @@ Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFi
     return Error(ErrorCode::corrupt, "a rank described no array with encoded chunks", named.path);
   }
   storage::StoredArray& array = map.value().arrays.front();
-  if (!std::holds_alternative<storage::FilePerChunk>(array.map.encoded()->places)) {
-    return Error(ErrorCode::unsupported, "a stager encodes only chunks with files of their own",
+  const bool in_table = named.places.step != 0;
+  const auto& places = array.map.encoded()->places;
+  const bool is_possible = in_table
+                               ? std::holds_alternative<storage::EncodedTable>(places) &&
+                                     array.map.files.files() == 1 && named.places.free_from >= 0
+                               : std::holds_alternative<storage::FilePerChunk>(places);
+  if (!is_possible) {
+    return Error(ErrorCode::unsupported,
+                 "a stager encodes only chunks with files of their own, or in one file within a "
+                 "step",
                  named.path);
   }
   if (named.known) {
     array.map.files.set_known(std::make_shared<const storage::KnownFile>(*named.known));
   }
-  auto engine =
-      storage::DecodedEngine::create(std::move(array), storage::EncodedBlocks::chunks, {}, nullptr,
-                                     storage::DataFileCache::Closing::leaves_to_sync);
-  if (!engine) return engine.error();
-  auto file = engine.value()->open(named.path, {.write = true});
-  if (!file) return file.error();
-  return Encoding{std::move(engine).value(), std::move(file).value()};
+  std::vector<Encoding::Part> parts;
+  do {
+    auto engine = storage::DecodedEngine::create(
+        array, storage::EncodedBlocks::chunks,
+        in_table ? places_of(named.places) : storage::EncodedWriter::PlaceSource(), nullptr,
+        storage::DataFileCache::Closing::leaves_to_sync);
+    if (!engine) return engine.error();
+    auto file = engine.value()->open(named.path, {.write = true});
+    if (!file) return file.error();
+    parts.push_back({std::move(engine).value(), std::move(file).value()});
+  } while (std::ssize(parts) < encoders_ &&
+           std::ssize(parts) < most_slab_bytes / parts.front().engine->slabs().bytes());
+  std::string path = in_table ? array.map.files.path(0) : std::string();
+  return Encoding{std::move(parts), std::move(array), std::move(path)};
 }
 
 Status SessionFiles::write_encoded(const transport::NameFile& named,
                                    std::span<const BlockExtent> extents) {
-  auto found = encodings_.find(named.encoded);
+  const std::pair key(named.encoded, named.places.step);
+  auto found = encodings_.find(key);
   if (found == encodings_.end()) {
     auto made = encoding_of(named);
     if (!made) return with_file(made.error(), named.path);
-    found = encodings_.emplace(named.encoded, std::move(made).value()).first;
+    found = encodings_.emplace(key, std::move(made).value()).first;
   }
-  storage::DecodedEngine& engine = *found->second.engine;
-  Status written = write_all(engine, *found->second.file, extents);
-  // Chunks are complete in the files before anyone reads them there, or the step is given up.
-  Status ended = engine.end();
-  return written.ok() ? ended : written;
+  std::vector<Encoding::Part>& parts = found->second.parts;
+  const auto shares = shares_of(extents, parts.size(), parts.front().engine->slabs().bytes());
+  std::vector<Status> ended(parts.size());
+  const auto write = [&](std::size_t part) {
+    storage::DecodedEngine& engine = *parts[part].engine;
+    Status written = write_all(engine, *parts[part].file, shares[part]);
+    // Chunks are complete in the files before anyone reads them there, or the step is given up.
+    Status done = engine.end();
+    ended[part] = written.ok() ? done : written;
+  };
+  {
+    std::vector<std::jthread> threads;  // the first part is that of this one
+    for (std::size_t part = 1; part < parts.size(); ++part) {
+      if (shares[part].empty()) continue;
+      try {
+        threads.emplace_back(write, part);
+      } catch (const std::system_error&) {  // there are no more threads
+        write(part);
+      }
+    }
+    write(0);
+  }
+  const auto failed = std::ranges::find_if(ended, [](const Status& one) { return !one.ok(); });
+  return failed == ended.end() ? Status() : *failed;
 }
 
-Status SessionFiles::settle_encodings(storage::StepDurability durability) {
-  for (auto& [map, one] : encodings_) {
+Status SessionFiles::settle_encodings(storage::StepDurability durability, std::uint64_t step) {
+  for (auto& [key, one] : encodings_) {
     if (durability == storage::StepDurability::none) break;
-    storage::EngineFile* const file = one.file.get();
-    if (Status synced = one.engine->sync({&file, 1}); !synced.ok()) {
-      return with_file(synced.error(), file->path());
+    if (key.second != 0 && key.second != step) continue;
+    for (const Encoding::Part& part : one.parts) {
+      storage::EngineFile* const file = part.file.get();
+      if (Status synced = part.engine->sync({&file, 1}); !synced.ok()) {
+        return with_file(synced.error(), file->path());
+      }
     }
   }
-  encodings_.clear();
+  std::erase_if(encodings_, [](const auto& one) { return one.first.second == 0; });
   return {};
+}
+
+// What was entered once is not entered again if the commit has to be repeated: the chunks of a file
+// that has not got its name are in its table by then.
+Result<storage::HeaderUpdate> SessionFiles::update_of(const transport::CommitStep& step) {
+  const transport::EnteredChunks& chunks = step.chunks;
+  if (chunks.step == 0) return step.update;
+  if (entered_ && entered_->first == chunks.step) return entered_->second;
+  const auto format = storage::find_format(chunks.format);
+  if (!format) return format.error();
+  storage::Room room{
+      .map = {}, .update = step.update, .free_from = 0, .has_leftovers = chunks.has_leftovers};
+  std::vector<storage::WrittenChunk> written;
+  for (auto& [key, one] : encodings_) {
+    if (key.second != chunks.step) continue;
+    for (const Encoding::Part& part : one.parts) {
+      const auto entries = part.engine->take_written();
+      if (!entries) return with_file(entries.error(), one.path);
+      one.written.insert(one.written.end(), entries.value().begin(), entries.value().end());
+    }
+    const std::int64_t array = std::ssize(room.map.arrays);
+    for (const auto& [chunk, place] : one.written) written.push_back({array, chunk, place});
+    room.map.arrays.push_back(one.array);
+  }
+  auto update = format.value()->enter_chunks(step.path, room, chunks.steps, written);
+  if (!update) return update.error();
+  entered_.emplace(chunks.step, update.value());
+  return update;
+}
+
+void SessionFiles::forget_chunks(const transport::CommitStep& step) {
+  if (step.chunks.step == 0) return;
+  const std::string place = storage::place_of(step.path, step.update);
+  std::erase_if(encodings_, [&](const auto& one) {
+    const std::uint64_t number = one.first.second;
+    const bool is_over = number == step.chunks.step || (number != 0 && one.second.path == place);
+    if (is_over) free_from_.erase(number);
+    return is_over;
+  });
+  entered_.reset();
 }
 
 void SessionFiles::close_removed(const std::string& path) {
@@ -210,8 +330,8 @@ Status SessionFiles::write_ranges(storage::Engine& engine, storage::EngineFile& 
 
 // After this nothing of the step is left here: files may get other names, and other files their
 // names.
-Status SessionFiles::settle(storage::StepDurability durability) {
-  if (Status settled = settle_encodings(durability); !settled.ok()) {
+Status SessionFiles::settle(storage::StepDurability durability, std::uint64_t step) {
+  if (Status settled = settle_encodings(durability, step); !settled.ok()) {
     Error lost = settled.error();
     lost.message += ": data of the step are lost";
     lost.system_error = 0;  // it is not repeated when there is space
@@ -241,10 +361,13 @@ Status SessionFiles::execute(const Seal& job) { return settle(job.durability); }
 Status SessionFiles::execute(const Commit& job) {
   const transport::CommitStep& step = job.step;
   if (Status below = check_below(root_, step); !below.ok()) return below;
-  if (Status settled = settle(step.durability); !settled.ok()) return settled;
-  if (Status done = storage::commit(step.path, step.update, step.durability); !done.ok()) {
+  if (Status settled = settle(step.durability, step.chunks.step); !settled.ok()) return settled;
+  const auto update = update_of(step);
+  if (!update) return update.error();
+  if (Status done = storage::commit(step.path, update.value(), step.durability); !done.ok()) {
     return done;
   }
+  forget_chunks(step);
   // The step is committed even if renaming fails; its checksums are then unknown.
   if (step.names_sums) {
     (void)storage::rename_sums(storage::incomplete_sums_path(step.path),

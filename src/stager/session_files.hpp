@@ -1,6 +1,7 @@
 // The files of one session on a stager: executes its jobs, one at a time.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/status.hpp"
@@ -26,9 +28,9 @@ class SessionFiles {
  public:
   // `memory`: all blocks of the stager, each of `block_bytes`. `spill` may be null if nothing is
   // spilled. `root`: nothing is stored outside this folder; null: anything may be. With `drops`,
-  // what would be written to files is dropped.
+  // what would be written to files is dropped. A job encodes chunks by at most `encoders` threads.
   SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes, const SpillFile* spill,
-               const storage::RootFolder* root, bool drops = false);
+               const storage::RootFolder* root, bool drops = false, int encoders = 1);
 
   // Write the bytes; end the stager's share of a step: make durable what was written; and end a
   // step: the same, and change the header of the file. One thread at a time calls these functions.
@@ -47,7 +49,7 @@ class SessionFiles {
   // Reads spilled bytes into read_back_.
   [[nodiscard]] Status read_back(std::span<const SpilledBlock> spilled);
   [[nodiscard]] std::byte* data_of(const BlockExtent& extent);
-  [[nodiscard]] Status settle(storage::StepDurability durability);
+  [[nodiscard]] Status settle(storage::StepDurability durability, std::uint64_t step = 0);
   [[nodiscard]] Status write(const Write& job);
   Status write_file(const transport::NameFile& named, std::span<const BlockExtent> extents);
   // Encodes chunks and writes them. What is left of a chunk after a job is read again by the next.
@@ -59,22 +61,44 @@ class SessionFiles {
   void close_removed(const std::string& path);
   Status write_ranges(storage::Engine& engine, storage::EngineFile& file,
                       std::span<const BlockExtent> extents);
-  // The chunks of an array that are encoded here.
+  // The chunks of an array that are encoded here. Slab s is that of part s modulo their number,
+  // which know nothing of each other.
   struct Encoding {
-    std::unique_ptr<storage::DecodedEngine> engine;
-    std::unique_ptr<storage::EngineFile> file;
+    struct Part {
+      std::unique_ptr<storage::DecodedEngine> engine;
+      std::unique_ptr<storage::EngineFile> file;
+    };
+    std::vector<Part> parts;
+    // With a table of places, which stays as it is until the step ends:
+    storage::StoredArray array;
+    std::string path;
+    std::vector<storage::EncodedTable::Entry> written = {};
   };
-  [[nodiscard]] Result<Encoding> encoding_of(const transport::NameFile& named) const;
-  Status settle_encodings(storage::StepDurability durability);
+  // By NameFile::encoded and ChunkPlaces::step, which is 0 where there is no table.
+  using Encodings = std::map<std::pair<std::string, std::uint64_t>, Encoding>;
+  [[nodiscard]] Result<Encoding> encoding_of(const transport::NameFile& named);
+  // Returns what gives the chunks of a step their places, one behind the other, to any thread.
+  storage::EncodedWriter::PlaceSource places_of(const transport::ChunkPlaces& step);
+  // Ends the encodings without a table, and makes durable, as requested, also those of a step.
+  Status settle_encodings(storage::StepDurability durability, std::uint64_t step);
+  // Returns the changes that publish a step, with those of its tables.
+  [[nodiscard]] Result<storage::HeaderUpdate> update_of(const transport::CommitStep& step);
+  // Forgets the chunks of this step, and of those that were given up in its file.
+  void forget_chunks(const transport::CommitStep& step);
 
   std::span<std::byte> memory_;
   std::int64_t block_bytes_;
   const SpillFile* spill_;
   const storage::RootFolder* root_;
+  int encoders_;
   std::vector<std::byte> read_back_;  // for the job under way
   std::vector<std::size_t> read_to_;  // where in it each spilled block begins
   storage::OpenFiles files_;
-  std::map<std::string, Encoding> encodings_;  // by NameFile::encoded, since the last commit
+  Encodings encodings_;  // since the last commit, or, with a table, that of their step
+  // By ChunkPlaces::step: where the next chunk goes.
+  std::map<std::uint64_t, std::shared_ptr<std::atomic<std::int64_t>>> free_from_;
+  // The number of a step whose chunks are in the table of its update, until it is published.
+  std::optional<std::pair<std::uint64_t, storage::HeaderUpdate>> entered_;
   // By path, what was written since the last commit; nothing where the identity is unknown.
   std::map<std::string, std::optional<storage::FileIdentity>> written_;
   std::mutex mutex_;  // for locks_

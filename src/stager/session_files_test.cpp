@@ -2,12 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "array/layout.hpp"
+#include "array/section.hpp"
+#include "formats/file_map_message.hpp"
+#include "formats/format.hpp"
+#include "sections/read_section.hpp"
 #include "system/test_folder.hpp"
 #include "system/test_text.hpp"
 
@@ -128,6 +134,126 @@ TEST(SessionFiles, StoreNothingOutsideTheirRoot) {
   EXPECT_EQ(storage::text_of(folder.path("out") + "/file"), "....");
   EXPECT_FALSE(std::filesystem::exists(folder.path("out") + "/new"));
 }
+
+// A new HDF5 file whose chunks are encoded: three of two elements each.
+class SessionFilesEncode : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    const storage::ArrayDescription one{.name = "a",
+                                        .shape = array::Shape::create({1, 6}).value(),
+                                        .grows = true,
+                                        .chunk_extents = array::Indices{1, 2},
+                                        .codecs = {storage::Fletcher32Codec{}}};
+    auto room = format_->lay_out({.arrays = {one}}, path_);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    room_ = std::move(room).value();
+    storage::write_text(folder_.path("other"), "a");
+  }
+  [[nodiscard]] transport::NameFile named(std::uint64_t step) const {
+    return {.file = 1,
+            .path = path_ + ":a",
+            .bytes_when_made = 0,
+            .known = std::nullopt,
+            .encoded = storage::message_of(room_.map),
+            .places = {.step = step, .free_from = room_.free_from}};
+  }
+  // Writes one half of the elements, which ends within a chunk.
+  Status write_half(SessionFiles& files, std::int64_t half, std::uint64_t step) const {
+    const std::int64_t bytes = std::ssize(values_) * 4;
+    return files.execute(Write{
+        .job = 1,
+        .session = 1,
+        .files = {named(step)},
+        .extents = {{.block = half, .at = 0, .bytes = bytes, .file = 0, .offset = half * bytes}}});
+  }
+  Status commit(SessionFiles& files, std::uint64_t step) const {
+    Commit job{.job = 2, .session = 1, .step = {}};
+    job.step.path = path_;
+    job.step.durability = storage::StepDurability::none;
+    job.step.chunks = {.step = step, .format = "hdf5", .steps = 1};
+    job.step.update = room_.update;
+    return files.execute(job);
+  }
+  // A step of another file ends.
+  Status commit_other(SessionFiles& files) const {
+    Commit job{.job = 3, .session = 1, .step = {}};
+    job.step.path = folder_.path("other");
+    job.step.update.changes = {storage::HeaderWrite{0, {std::byte{'b'}}}};
+    return files.execute(job);
+  }
+  void expect_values() const {
+    const auto now = format_->open(path_);
+    ASSERT_TRUE(now.ok()) << now.error().text();
+    const storage::StoredArray& one = now.value().arrays.front();
+    const array::Section all = array::Section::of(one.map.shape.box());
+    const auto layout = array::Layout::packed(all.count, 8, array::Order::row_major).value();
+    std::vector<double> found(values_.size());
+    storage::DataFileCache cache(storage::DataFileCache::Use::reading);
+    const Status read = storage::read_section(
+        one, all, std::as_writable_bytes(std::span(found)).data(), layout, cache);
+    ASSERT_TRUE(read.ok()) << read.error().text();
+    EXPECT_EQ(found, values_);
+  }
+
+  [[nodiscard]] std::vector<std::byte> memory() const {
+    const auto bytes = std::as_bytes(std::span(values_));
+    return {bytes.begin(), bytes.end()};
+  }
+  [[nodiscard]] std::int64_t half_bytes() const { return std::ssize(values_) * 4; }
+  [[nodiscard]] const storage::TestFolder& folder() const { return folder_; }
+
+ private:
+  storage::TestFolder folder_;
+  std::string path_ = folder_.path("f.h5");
+  const storage::Format* format_ = storage::find_format("hdf5").value();
+  storage::Room room_;
+  std::vector<double> values_ = {1, 2, 3, 4, 5, 6};
+};
+
+TEST_P(SessionFilesEncode, ChunksAndEnterThemInTheTableOfTheFile) {
+  std::vector<std::byte> blocks = memory();
+  SessionFiles files(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+  for (const std::int64_t half : {0, 1}) {
+    const Status written = write_half(files, half, 4);
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    ASSERT_TRUE(commit_other(files).ok()) << "it leaves the chunks of this step";
+  }
+  const Status done = commit(files, 4);
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  expect_values();
+}
+
+TEST_P(SessionFilesEncode, NothingThatAnotherStepOfTheFileHasGivenUp) {
+  std::vector<std::byte> blocks = memory();
+  std::vector<std::byte> wrong(blocks.size(), std::byte{1});
+  SessionFiles files(wrong, half_bytes(), nullptr, nullptr, false, GetParam());
+  ASSERT_TRUE(write_half(files, 0, 4).ok());
+  ASSERT_TRUE(write_half(files, 1, 4).ok());
+  std::ranges::copy(blocks, wrong.begin());
+  ASSERT_TRUE(write_half(files, 0, 5).ok());
+  ASSERT_TRUE(write_half(files, 1, 5).ok());
+  const Status done = commit(files, 5);
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  expect_values();
+}
+
+TEST_P(SessionFilesEncode, NothingInATableWithoutAStepOrOutsideTheirRoot) {
+  std::vector<std::byte> blocks = memory();
+  SessionFiles files(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+  const Status without = write_half(files, 0, 0);
+  ASSERT_FALSE(without.ok());
+  EXPECT_NE(without.error().text().find("within a step"), std::string::npos);
+  std::filesystem::create_directories(folder().path("root"));
+  const auto root = storage::RootFolder::open(folder().path("root"));
+  ASSERT_TRUE(root) << root.error().text();
+  SessionFiles below(blocks, half_bytes(), nullptr, &root.value());
+  const Status outside = write_half(below, 0, 4);
+  ASSERT_FALSE(outside.ok());
+  EXPECT_NE(outside.error().text().find("does not lie below"), std::string::npos);
+}
+
+// With two, the chunk that comes in two jobs is always encoded by the same one.
+INSTANTIATE_TEST_SUITE_P(Encoders, SessionFilesEncode, testing::Values(1, 2, 4));
 
 }  // namespace
 }  // namespace weir::stager

@@ -31,6 +31,11 @@ Status check_below(const storage::RootFolder* root, const transport::NameFile& n
   const auto map = storage::parse_file_map(named.encoded);
   if (!map) return map.error();
   for (const storage::StoredArray& array : map.value().arrays) {
+    if (named.places.step != 0) {  // all chunks are in this file
+      if (array.map.files.files() == 0) continue;
+      if (Status below = root->check(array.map.files.path(0)); !below.ok()) return below;
+      continue;
+    }
     if (Status below = check_chunks(*root, array.map.files); !below.ok()) return below;
   }
   return {};

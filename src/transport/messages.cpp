@@ -253,6 +253,8 @@ void fields(Visitor& visit, NameFile& message) {
   visit(message.path);
   visit(message.bytes_when_made);
   visit(message.encoded);
+  visit(message.places.step);
+  visit(message.places.free_from);
   visit(message.at_once);
   bool is_known = message.known.has_value();
   visit(is_known);
@@ -307,6 +309,10 @@ void fields(Visitor& visit, CommitStep& message) {
   enumeration(visit, message.durability, storage::StepDurability::operation);
   visit(message.names_sums);
   visit(message.seal);
+  visit(message.chunks.step);
+  visit(message.chunks.format);
+  visit(message.chunks.steps);
+  visit(message.chunks.has_leftovers);
   fields(visit, message.update);
 }
 template <typename Visitor>

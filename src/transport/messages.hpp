@@ -53,6 +53,12 @@ struct Hello {
   std::string program;  // for people: process and host
   friend bool operator==(const Hello&, const Hello&) = default;
 };
+// Where a stager puts the encoded chunks of a step, if a table in the file has their places.
+struct ChunkPlaces {
+  std::uint64_t step = 0;      // a number of the session for this step; 0: there is no such table
+  std::int64_t free_from = 0;  // as in formats/format.hpp
+  friend bool operator==(const ChunkPlaces&, const ChunkPlaces&) = default;
+};
 // Names a file of which filled blocks bring bytes. The stager opens it when it writes.
 struct NameFile {
   std::uint64_t file = 0;  // a number that this rank chose and has not used
@@ -63,6 +69,7 @@ struct NameFile {
   // If the stager encodes: the map of one array (formats/file_map_message.hpp). The bytes are then
   // those of its chunks as sections/decoded_engine.hpp presents them, and `path` is only a name.
   std::string encoded = {};
+  ChunkPlaces places = {};  // with `encoded`
   // What is handed over needs no step's end: it is written as soon as possible.
   bool at_once = false;
   // NOLINTEND(readability-redundant-member-init)
@@ -118,6 +125,15 @@ struct TakeLock {
   std::string path;
   friend bool operator==(const TakeLock&, const TakeLock&) = default;
 };
+// What a stager needs in order to enter the chunks that it has encoded in the tables of a file
+// (Format::enter_chunks()).
+struct EnteredChunks {
+  std::uint64_t step = 0;  // as in ChunkPlaces; 0: there are none
+  std::string format;
+  std::int64_t steps = 0;  // of the file, with this one
+  bool has_leftovers = false;
+  friend bool operator==(const EnteredChunks&, const EnteredChunks&) = default;
+};
 // Ends a step: after everything that the session has handed over before is stored, the stager
 // changes the header of the file. The stager answers with Accepted.
 struct CommitStep {
@@ -127,6 +143,7 @@ struct CommitStep {
   // The stagers that joined must have stored what was handed to them before this seal of theirs
   // (SealStep); 0: none has to.
   std::uint64_t seal = 0;
+  EnteredChunks chunks = {};  // NOLINT(readability-redundant-member-init): may be left out
   storage::HeaderUpdate update;
   friend bool operator==(const CommitStep&, const CommitStep&) = default;
 };

@@ -4,7 +4,7 @@
 //
 // clang-format off
 //     line      "weir-stager", version of the protocol, addresses, how both show who they are, key
-//     example   weir-stager 9 10.0.0.1:4711,[fd00::1]:4711 cookie 00112233445566778899aabbccddeeff
+//     example   weir-stager 10 10.0.0.1:4711,[fd00::1]:4711 cookie 00112233445566778899aabbccddeeff
 // clang-format on
 //
 // A file may have a line for each of several stagers. A folder stands for all files in it.

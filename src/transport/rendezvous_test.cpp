@@ -135,7 +135,9 @@ TEST_F(RendezvousFiles, WithoutACookieMayBeReadByOthers) {
 }
 
 std::string hexadecimal(const Proof& proof) {
-  return text_of({{{"a"}, {reinterpret_cast<const char*>(proof.data()), proof.size()}}}).substr(23);
+  const std::string line =
+      text_of({{{"a"}, {reinterpret_cast<const char*>(proof.data()), proof.size()}}});
+  return line.substr(line.rfind(' ') + 1);
 }
 
 // Test cases 2 and 6 of RFC 4231.

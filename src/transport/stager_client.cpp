@@ -454,6 +454,7 @@ Result<std::uint64_t> StagerClient::name_file(const std::string& path,
   message.at_once = handling.at_once;
   if (!handling.encoded.empty()) {
     message.encoded = handling.encoded;
+    message.places = handling.places;
     message.known = handling.known;
   }
   const std::uint64_t number = message.file;

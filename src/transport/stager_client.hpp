@@ -36,6 +36,7 @@ namespace weir::transport {
 struct StagedHandling {
   std::string encoded = {};
   std::optional<storage::KnownFile> known = {};  // of an array that is encoded
+  ChunkPlaces places = {};
   bool at_once = false;
 };
 // NOLINTEND(readability-redundant-member-init)

@@ -76,6 +76,83 @@ def encoded(comm, folder: Path, file_format: str, codec: str, *shards: str) -> N
             writer.file.close()
 
 
+def read_encoded(comm, folder: Path, file_format: str, codec: str) -> None:
+    """Reads arrays with a codec as soon as their step has ended; one of them has no steps.
+
+    No other call learns before where the stager has put the chunks.
+    """
+    for name, staging in (("none", "none"), ("node", given_staging())):
+        with weir.Session(comm, staging=staging) as session:
+            writer = Writer(session, path_of(folder, file_format, name), file_format, codec)
+            fixed = writer.file.define("fixed", SHAPE, "float64", chunks=(7, 16, 5), codec=codec)
+            for step in range(4):
+                writer.file.begin_step()
+                if step == 0:
+                    writer.put(fixed, writer.blocks, density(9))
+                writer.write(step)
+                with raises(ValueError, match="before the step has ended"):
+                    writer.density.read(writer.blocks)
+                writer.file.end_step()
+                if step == 1:  # the next step begins with chunks that nobody has asked for
+                    continue
+                if staging != "none":
+                    with raises(ValueError, match=r"call wait_for_step\(\)"):
+                        writer.density.read_region((0, 0, 0), (1, 1, 1), independent=True)
+                if step == 2:
+                    writer.file.wait_for_step(60)
+                for array, values in ((writer.density, density(step)), (fixed, density(9))):
+                    got = array.read(writer.blocks)
+                    assert (got == part_of(values, writer.blocks)).all(), step
+                    got = array.read_region((3, 2, 1), (9, 8, 7), independent=True)
+                    assert (got == values[3:12, 2:10, 1:8]).all(), step
+            writer.file.select_step(1)
+            got = writer.density.read(writer.blocks)
+            assert (got == part_of(density(1), writer.blocks)).all()
+            writer.file.drop_steps(2)
+            got = writer.density.read(writer.blocks)
+            assert (got == part_of(density(1), writer.blocks)).all()
+            writer.step(2)
+            writer.file.drop_steps(3)  # nothing is dropped
+            got = writer.density.read(writer.blocks)
+            assert (got == part_of(density(2), writer.blocks)).all()
+            writer.file.close()
+
+
+def steps_of_two_files(comm, folder: Path, file_format: str, codec: str) -> None:
+    """A step of one file ends while that of another one is under way, and is given up once.
+
+    The chunks of the second file are written in part before, and in part after that.
+    """
+    with weir.Session(comm, staging=given_staging()) as session:
+        one, other = (
+            Writer(session, path_of(folder, file_format, name), file_format, codec)
+            for name in ("a", "b")
+        )
+        rows = session.distribution(SHAPE, "CYCLIC(5),*,*")
+        first, last = ((0, 0, 0), (11, *SHAPE[1:])), ((11, 0, 0), (SHAPE[0] - 11, *SHAPE[1:]))
+        one.step(0)
+        other.step(0)
+        for step in (7, 1):
+            other.file.begin_step()
+            if step == 1:
+                values = density(1)
+                for lower, count in (first, last):
+                    part = values[lower[0] : lower[0] + count[0]] if comm.rank == 0 else None
+                    other.density.write_region(lower if comm.rank == 0 else None, part)
+                    if lower == first[0]:
+                        one.file.begin_step()
+                        one.write(1)
+                        one.file.end_step()
+                        one.file.wait_for_step(60)
+                other.put(other.counts, other.turns, counts(1))
+                other.file.end_step()
+            else:
+                put_density(other.density, rows, 7)
+                other.file.abort_step()
+        one.file.close()
+        other.file.close()
+
+
 def told(comm, folder: Path, file_format: str, codec: str, *shards: str) -> None:
     """Writes an array with a codec and one without; prints what users are told of both."""
     with weir.Session(comm, staging=given_staging()) as session:
@@ -151,9 +228,9 @@ def alone_dies(comm, folder: Path, file_format: str) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def wait(comm, folder: Path, file_format: str) -> None:
+def wait(comm, folder: Path, file_format: str, *codec: str) -> None:
     with weir.Session(comm, staging=given_staging()) as session:
-        writer = Writer(session, path_of(folder, file_format), file_format)
+        writer = Writer(session, path_of(folder, file_format), file_format, *codec)
         writer.file.wait_for_step(0)  # before the first step there is nothing to wait for
         assert writer.file.is_step_stored()
         writer.step(0)
@@ -179,7 +256,7 @@ def wait(comm, folder: Path, file_format: str) -> None:
         # A program may write the same path again before the stager has stored its last step. In
         # place of a folder, which is never replaced, another name is used.
         name = "other" if file_format == "zarr" else "out"
-        writer = Writer(session, path_of(folder, file_format, name), file_format)
+        writer = Writer(session, path_of(folder, file_format, name), file_format, *codec)
         writer.step(5)
         writer.file.close()
         # The session knows the file by each of its names.
@@ -187,22 +264,27 @@ def wait(comm, folder: Path, file_format: str) -> None:
             assert file.steps == 1
 
 
-def extend(comm, folder: Path, file_format: str) -> None:
+def extend(comm, folder: Path, file_format: str, *codec: str) -> None:
     """Adds arrays while the stager may still store the step before."""
     with weir.Session(comm, staging=given_staging()) as session:
-        writer = Writer(session, path_of(folder, file_format), file_format)
+        writer = Writer(session, path_of(folder, file_format), file_format, *codec)
+        layout = {"codec": codec[0]} if codec else {}
         for step in range(4):
             writer.step(step)
-            writer.file.define(f"more{step}", (COUNTS,), "int32", steps=True)
+            writer.more = writer.file.define(
+                f"more{step}", (COUNTS,), "int32", steps=True, **layout
+            )
             writer.file.extend()
         writer.step(4)
+        got = writer.more.read(writer.turns)
+        assert (got == part_of(counts(4), writer.turns)).all()
         writer.file.close()
 
 
-def die(comm, folder: Path, file_format: str, when: str) -> None:
+def die(comm, folder: Path, file_format: str, when: str, *codec: str) -> None:
     """Ends without a farewell after step 2: at once, or in the middle of the next one."""
     session = weir.Session(comm, staging=given_staging())
-    writer = Writer(session, path_of(folder, file_format), file_format)
+    writer = Writer(session, path_of(folder, file_format), file_format, *codec)
     for step in range(3):
         writer.step(step)
     if when == "in_a_step":
@@ -222,6 +304,32 @@ def fill(folder: Path) -> None:
         except OSError:
             continue
     os.close(descriptor)
+
+
+def finds_room(comm, folder: Path, file_format: str, step: str, *codec: str) -> None:
+    """A step is accepted for which storage has no space, and is stored when there is some."""
+    with weir.Session(comm, staging=given_staging()) as session:
+        writer = Writer(session, path_of(folder, file_format), file_format, *codec)
+        last = int(step)
+        for number in range(last):
+            writer.step(number)
+        writer.file.begin_step()
+        writer.write(last)
+        comm.Barrier()
+        if comm.rank == 0:
+            fill(folder)
+        comm.Barrier()
+        writer.file.end_step()
+        if comm.rank == 0:
+            deadline = time.monotonic() + 30
+            while not given_stagers()[0].report()["sessions"][0]["waits_for_space"]:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            (folder / "hog").unlink()
+        comm.Barrier()
+        got = writer.density.read(writer.blocks)
+        assert (got == part_of(density(last), writer.blocks)).all()
+        writer.file.close()
 
 
 def journaled(
@@ -394,10 +502,10 @@ def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") ->
         writer.file.close()
 
 
-def awaits_journal(comm, folder: Path, file_format: str, steps: str) -> None:
+def awaits_journal(comm, folder: Path, file_format: str, steps: str, *codec: str) -> None:
     """Prints of each step whether it is stored, or waits for its stager, when it has ended."""
     with weir.Session(comm, staging=given_staging()) as session:
-        writer = Writer(session, path_of(folder, file_format), file_format)
+        writer = Writer(session, path_of(folder, file_format), file_format, *codec)
         for step in range(int(steps)):
             writer.step(step)
             stored = writer.file.is_step_stored()

@@ -445,6 +445,24 @@ def test_with_durability_journal_a_step_that_has_no_room_in_it_ends_when_it_is_s
         one.kill()
 
 
+@pytest.mark.parametrize("durability", ["journal", "step"])
+def test_steps_with_chunks_in_a_table_are_in_no_journal(tmp_path: Path, durability: str) -> None:
+    """With durability "journal" they end when they are stored, as safe as that."""
+    journal = tmp_path / "journal"
+    one = start_with_journal(journal)
+    one.more["WEIR_DURABILITY"] = durability
+    try:
+        ended = run(one, "awaits_journal", tmp_path, "hdf5", "3", "deflate:1")
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        if durability == "journal":
+            assert ended.stdout == "0 stored\n1 stored\n2 stored\n"
+        assert "its chunks with a codec" in one.report()["journal_failure"]
+        assert not list(journal.iterdir())
+        assert steps_in(tmp_path / "out.h5") == 3
+    finally:
+        one.kill()
+
+
 @wherever
 def test_durability_journal_is_refused_where_a_stager_keeps_none(
     tmp_path: Path, stager: Stager

@@ -98,16 +98,15 @@ def test_ranks_of_all_nodes_write_what_follows(
         one.kill()
 
 
-@pytest.mark.parametrize("file_format", ["hdf5", "cdf5", "zarr", "raw"])
-def test_a_stager_killed_at_any_time_costs_only_named_steps(
-    tmp_path: Path, file_format: str
-) -> None:
+@pytest.mark.parametrize("layout", ["hdf5", "cdf5", "zarr", "raw", "hdf5,zstd:3"])
+def test_a_stager_killed_at_any_time_costs_only_named_steps(tmp_path: Path, layout: str) -> None:
+    file_format, *codec = layout.split(",")
     for pause in (0.0, 0.02, 0.1):
         folder = tmp_path / f"weir-{pause}"
         folder.mkdir()
         path = folder / f"out.{SUFFIXES[file_format]}"
         status, told, said = ended_without_stager(
-            path, pause, "goes_on", folder, file_format, "60", "any_time"
+            path, pause, "goes_on", folder, file_format, "60", ",".join(["any_time", *codec])
         )
         assert status == 0, told + said
         assert told == "60 steps\n"

@@ -25,6 +25,9 @@ from staged_values import SUFFIXES, counts, density
 
 import weir
 
+LAYOUTS = [*SUFFIXES, "hdf5 deflate:1"]
+"""Formats, and a codec whose chunks the stager enters in a table of the file."""
+
 
 @pytest.mark.pairwise
 @pytest.mark.parametrize("checksum", ["none", "crc32c"])
@@ -72,11 +75,7 @@ def test_a_stager_encodes_the_chunks_of_zarr(
 @pytest.mark.parametrize(
     ("file_format", "layout", "why"),
     [
-        (
-            "hdf5",
-            ("deflate:1",),
-            "the ranks change the table by which the file's chunks with a codec",
-        ),
+        ("hdf5", ("deflate:1",), ""),
         ("zarr", ("zstd:1", "14", "32", "10"), "the bytes of a shard depend on the order of its"),
         ("zarr", ("zstd:1",), ""),
     ],
@@ -111,6 +110,8 @@ def test_hdf5_finds_no_difference_to_a_file_that_ranks_wrote(
     what = ("encoded", codec) if codec else ("equal", "none")
     ended = run(stager, what[0], tmp_path, "hdf5", what[1])
     assert ended.returncode == 0, ended.stdout + ended.stderr
+    if codec:
+        assert int(ended.stdout) == 3 * (2 * density(0).nbytes + counts(0).nbytes)
     stager.wait_until_stored()
     paths = [tmp_path / f"{name}.h5" for name in ("none", "node")]
     assert [steps_in(path) for path in paths] == [3, 3]
@@ -125,6 +126,28 @@ def test_hdf5_finds_no_difference_to_a_file_that_ranks_wrote(
         for path in paths
     ]  # fmt: skip
     assert without_offsets(dumped[0]) == without_offsets(dumped[1])
+
+
+@wherever
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_chunks_that_a_stager_has_encoded_are_read_back(
+    tmp_path: Path, stager: Stager, ranks: int
+) -> None:
+    """Where they are in an HDF5 file is known only after the step has ended."""
+    ended = run(stager, "read_encoded", tmp_path, "hdf5", "shuffle,deflate:1", ranks=ranks)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    stager.wait_until_stored()
+    for name in ("none", "node"):
+        assert steps_in(tmp_path / f"{name}.h5") == 3
+        with weir.open(tmp_path / f"{name}.h5") as file:
+            assert (file["fixed"][...] == density(9)).all()
+
+
+def test_chunks_of_two_files_are_encoded_at_a_time(tmp_path: Path, stager: Stager) -> None:
+    ended = run(stager, "steps_of_two_files", tmp_path, "hdf5", "zstd:1", ranks=2)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    stager.wait_until_stored()
+    assert [steps_in(tmp_path / f"{name}.h5") for name in ("a", "b")] == [2, 2]
 
 
 def without_offsets(dumped: str) -> str:
@@ -185,19 +208,20 @@ def test_a_write_of_an_array_by_itself_survives_the_program(
         assert (file[next(iter(file.keys()))][...] == density(4)).all()
 
 
-@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_step_is_waited_for_given_up_and_written_again(
-    tmp_path: Path, stagers: Stager, file_format: str
+    tmp_path: Path, stagers: Stager, layout: str
 ) -> None:
-    ended = run(stagers, "wait", tmp_path, file_format)
+    ended = run(stagers, "wait", tmp_path, *layout.split())
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw"])
+@pytest.mark.parametrize("layout", ["hdf5", "zarr", "raw", "hdf5 deflate:1"])
 def test_arrays_are_added_after_the_step_before_is_stored(
-    tmp_path: Path, stagers: Stager, file_format: str
+    tmp_path: Path, stagers: Stager, layout: str
 ) -> None:
-    ended = run(stagers, "extend", tmp_path, file_format)
+    file_format, *codec = layout.split()
+    ended = run(stagers, "extend", tmp_path, file_format, *codec)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     stagers.wait_until_stored()
     path = tmp_path / f"out.{SUFFIXES[file_format]}"
@@ -207,12 +231,13 @@ def test_arrays_are_added_after_the_step_before_is_stored(
 
 
 @pytest.mark.pairwise
-@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("when", ["between_steps", "in_a_step"])
 def test_accepted_steps_survive_the_program(
-    tmp_path: Path, stagers: Stager, file_format: str, when: str
+    tmp_path: Path, stagers: Stager, layout: str, when: str
 ) -> None:
-    ended = run(stagers, "die", tmp_path, file_format, when)
+    file_format, *codec = layout.split()
+    ended = run(stagers, "die", tmp_path, file_format, when, *codec)
     assert ended.returncode != 0
     stagers.wait_until_stored()
     path = tmp_path / f"out.{SUFFIXES[file_format]}"
@@ -308,6 +333,19 @@ def test_a_full_file_system_delays_what_was_accepted(small_file_system: Path) ->
         hog.unlink()
         one.wait_until_stored()
         assert steps_in(small_file_system / "out.raw") == 1
+    finally:
+        one.kill()
+
+
+@pytest.mark.parametrize("step", [0, 2])
+def test_encoded_chunks_are_stored_when_there_is_space(small_file_system: Path, step: int) -> None:
+    """The places of those that were stored before there was none are entered with the others."""
+    one = start("--stager-memory", "64m")
+    try:
+        ended = run(one, "finds_room", small_file_system, "hdf5", str(step), "deflate:1", ranks=2)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        one.wait_until_stored()
+        assert steps_in(small_file_system / "out.h5") == step + 1
     finally:
         one.kill()
 

@@ -123,9 +123,12 @@ class CallsOfPhase:
     def end_fault(self) -> None:
         os.environ["WEIR_FAULT"] = os.environ["WEIR_MPI_FAULT"] = ""
 
-    def let_stagers_store(self, array: Any, one: ArrayDrawn) -> None:
-        """Stagers of several nodes may hold a part of a region that a rank is to move alone."""
-        if self.phase.staged and "codec" not in one.options:
+    def let_stagers_store(self, array: Any) -> None:
+        """Stagers of several nodes may hold a part of a region that a rank is to move alone.
+
+        Where a stager has put encoded chunks in a file, a collective read learns.
+        """
+        if self.phase.staged:
             self.together("reading nothing", lambda: array.read_region(None))
 
     def distribution(self, session: weir.Session, shape: tuple[int, ...]) -> Held:

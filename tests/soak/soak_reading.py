@@ -92,7 +92,7 @@ class ReadsOfPhase(CallsOfPhase):
             array.read_region(lower, None, stride, out=into, independent=alone)
 
         if alone:
-            self.let_stagers_store(array, one)
+            self.let_stagers_store(array)
             self.each_alone(f"reading a region of step {step} of {one.name}", read)
         else:
             self.together(f"reading regions of step {step} of {one.name}", read)

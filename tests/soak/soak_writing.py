@@ -123,7 +123,7 @@ class WritesOfPhase(ReadsOfPhase):
         if extent is None or max(stride) == 1:
             stride = None
         if self.draw_alone(write.one):
-            self.let_stagers_store(array, write.one)
+            self.let_stagers_store(array)
             self.each_alone(
                 "writing a region",
                 lambda: lower is None or array.write_region(lower, data, stride, independent=True),
