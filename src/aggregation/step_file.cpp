@@ -307,6 +307,15 @@ void StepFile::take_changes(const ArrayChanges& changes) {
   }
 }
 
+// Called on all ranks when the file has got another name.
+void StepFile::rename_files(const std::string& from, const std::string& to) {
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    storage::ExtentMap& map = map_.arrays[i].map;
+    map.files = map.files.renamed(from, to);
+    arrays_[i]->set_map(map);
+  }
+}
+
 void StepFile::lengthen_arrays(std::int64_t steps) {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     if (map_.arrays[i].description.grows) take_change(i, storage::ArrayGrown{.steps = steps});
@@ -505,11 +514,7 @@ Status StepFile::end_step(CollectiveState& state) {
   if (!published_) {
     if (is_staged(state) && state.settings.staging_lost == StagingLost::direct) first_room_ = room_;
     published_ = true;
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      storage::ExtentMap& map = map_.arrays[i].map;
-      map.files = storage::committed_files(path_, map.files);
-      arrays_[i]->set_map(map);
-    }
+    rename_files(storage::incomplete_path(path_), storage::committed_path(path_));
   }
   ++steps_;
   unwritten_ = unwritten.numbers();

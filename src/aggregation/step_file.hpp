@@ -110,6 +110,7 @@ class StepFile {
   }
   void take_change(std::size_t array, const storage::ArrayChange& change);
   void take_changes(const ArrayChanges& changes);
+  void rename_files(const std::string& from, const std::string& to);
   void lengthen_arrays(std::int64_t steps);
   // Arrays that do not grow belong to the first step: a later change would change committed steps.
   void refuse_writing_between_steps();

@@ -158,11 +158,7 @@ Status StepFile::go_on_without_stager(CollectiveState& state) {
 Status StepFile::take_back_first_step(CollectiveState& state) {
   published_ = false;
   steps_ = 0;
-  for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    storage::ExtentMap& map = map_.arrays[i].map;
-    map.files = map.files.renamed(storage::committed_path(path_), storage::incomplete_path(path_));
-    arrays_[i]->set_map(map);
-  }
+  rename_files(storage::committed_path(path_), storage::incomplete_path(path_));
   room_ = std::exchange(first_room_, {});
   const auto again = [&]() -> Result<StepPlaces> {
     writer_.note_version(place());
