@@ -439,7 +439,7 @@ Status StepFile::written_durably(const storage::SyncedHere& synced_here) {
   return {};
 }
 
-Status StepFile::end_step(CollectiveState& state) {
+Status StepFile::end_own_step(CollectiveState& state) {
   const storage::SyncedHere synced_here = begin_sync(state);
   Status possible;
   if (!in_step_) possible = invalid_argument("no step has begun", path_);
@@ -468,18 +468,27 @@ Status StepFile::end_step(CollectiveState& state) {
                                 path_);
   }
   if (possible.ok()) possible = written_durably(synced_here);
-  if (is_staged(state)) {
-    seal_ = state.staging->next_seal();
-    if (possible.ok()) possible = state.staging->seal(seal_, settings_.durability);
-  }
   // The files are used under their new names from now on. They are closed before the commit, so
   // that all ranks return the error of a rank that cannot close them.
   if (possible.ok() && !published_) possible = close_files(arrays_);
-  WrittenChunks chunks(map_, arrays_);
-  if (possible.ok() && has_chunk_tables_) possible = chunks.take_own();
-  Status agreed = agree_on(state, possible, account_->unstored());
+  return possible;
+}
+
+// The vote asked rank 0, whose answer is the commit. Where the ranks have to meet before it, the
+// question is given up by the first call in which they do.
+Status StepFile::end_step(CollectiveState& state, const Status& voted) {
+  Status agreed = voted;
   learn_losses(state, agreed);
+  const bool seals = is_staged(state) && state.staging->has_several();
+  seal_ = seals ? state.staging->next_seal() : 0;
+  WrittenChunks chunks(map_, arrays_);
+  if (agreed.ok() && (seals || has_chunk_tables_)) {
+    Status own = seals ? state.staging->seal(seal_, settings_.durability) : Status();
+    if (own.ok() && has_chunk_tables_) own = chunks.take_own();
+    agreed = agree_on(state, own);
+  }
   UnwrittenArrays unwritten(arrays_, !published_);
+  if (agreed.ok() && (sums_.are_kept() || !unwritten.numbers().empty())) release_asked(state);
   if (agreed.ok()) agreed = unwritten.gather(state);
   StepSums::Runs sums;
   if (agreed.ok() && has_chunk_tables_) agreed = chunks.gather(state);
