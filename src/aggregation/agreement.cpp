@@ -45,13 +45,13 @@ Call Call::of(std::string text, Status possible) {
           .possible = std::move(possible)};
 }
 
-void Agreement::start(Channel& channel, MPI_Comm communicator, Call call, std::int64_t unstored) {
+void Agreement::start(Channel& channel, MPI_Comm communicator, Call call) {
   channel_ = &channel;
   communicator_ = communicator;
   call_ = std::move(call);
   outcome_ = {};
   round_ = Channel::Round(call_.possible.ok() ? Channel::nobody : rank(), call_.asks);
-  round_.add(unstored);
+  round_.add(call_.unstored);
   round_.compare(compared_call, static_cast<std::int64_t>(call_.digest));
   if (call_.remembered) round_.compare(compared_memory, *call_.remembered);
   step_ = Step::voting;
@@ -61,6 +61,8 @@ void Agreement::start(Channel& channel, MPI_Comm communicator, Call call, std::i
 std::int64_t Agreement::rank() const { return channel_->revocation().rank(); }
 
 bool Agreement::all_remember_the_same() const { return round_.is_alike(compared_memory); }
+
+bool Agreement::all_make_this_call() const { return round_.is_alike(compared_call); }
 
 bool Agreement::test() {
   if (step_ == Step::voting) {
@@ -77,7 +79,7 @@ bool Agreement::test() {
 }
 
 void Agreement::end_vote() {
-  const bool is_alike = round_.is_alike(compared_call);
+  const bool is_alike = all_make_this_call();
   lowest_ = round_.lowest_failed();
   if (lowest_ != Channel::nobody && !(is_alike && call_.gives_up)) {
     broadcast(lowest_, Step::failure, rank() == lowest_ ? call_.possible.error() : Error());
@@ -162,10 +164,9 @@ Status finish(std::unique_ptr<Agreement>& agreement, double deadline_seconds) {
   return agreement->outcome();
 }
 
-Status agree(Channel& channel, MPI_Comm communicator, Call call, double deadline_seconds,
-             std::int64_t unstored) {
+Status agree(Channel& channel, MPI_Comm communicator, Call call, double deadline_seconds) {
   auto agreement = std::make_unique<Agreement>();
-  agreement->start(channel, communicator, std::move(call), unstored);
+  agreement->start(channel, communicator, std::move(call));
   return finish(agreement, deadline_seconds);
 }
 

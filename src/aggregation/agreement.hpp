@@ -42,6 +42,9 @@ struct Call {
   std::optional<std::int64_t> remembered = std::nullopt;
   // Rank 0 alone finds out what all ranks need, and the vote carries its answer (channel.hpp).
   bool asks = false;
+  // The bytes that this rank was to write, minus the bytes that it stored for any rank. If the sum
+  // over all ranks is not 0, bytes were lost, and the outcome is an error.
+  std::int64_t unstored = 0;
   // Marks a call that gives up something in which other ranks may still be working. The call is
   // carried out only when every rank makes it; any other call that it is compared with is refused
   // with `possible`, which is an error.
@@ -52,10 +55,8 @@ class Agreement {
  public:
   // Begins an agreement. `communicator` has the same ranks as the channel, and both must outlive
   // the agreement. Messages about errors go through the communicator: agreements of one
-  // communicator are tested one after the other. `unstored`: the bytes that this rank was to write,
-  // minus the bytes that it stored for any rank. If the sum over all ranks is not 0, bytes were
-  // lost, and the outcome is an error.
-  void start(ranks::Channel& channel, MPI_Comm communicator, Call call, std::int64_t unstored = 0);
+  // communicator are tested one after the other.
+  void start(ranks::Channel& channel, MPI_Comm communicator, Call call);
   // Returns true if the ranks have agreed; outcome() is then the same on every rank. It stays false
   // if the session is revoked, so a waiting caller must check Channel::revocation().
   [[nodiscard]] bool test();
@@ -67,6 +68,8 @@ class Agreement {
   // Returns the round, which asks rank 0 if the call asks and the outcome is success.
   [[nodiscard]] const ranks::Channel::Round& round() const { return round_; }
   [[nodiscard]] bool all_remember_the_same() const;
+  // Returns whether all ranks made the same call.
+  [[nodiscard]] bool all_make_this_call() const;
 
  private:
   enum class Step : std::uint8_t { voting, failure, first_call, lowest, other_call, ended };
@@ -99,6 +102,6 @@ class Agreement {
 [[nodiscard]] Status finish(std::unique_ptr<Agreement>& agreement, double deadline_seconds);
 // Runs start() and finish().
 [[nodiscard]] Status agree(ranks::Channel& channel, MPI_Comm communicator, Call call,
-                           double deadline_seconds, std::int64_t unstored = 0);
+                           double deadline_seconds);
 
 }  // namespace weir::aggregation

@@ -94,18 +94,19 @@ std::shared_ptr<Request> CallQueue::add(Call call, std::unique_ptr<RequestWork> 
 
 CallQueue::Turn::Turn(CallQueue& queue, Call call) : Turn(queue, std::move(call), nullptr) {}
 
-CallQueue::Turn::Turn(CallQueue& queue, Call call, const std::function<Status()>& act)
+CallQueue::Turn::Turn(CallQueue& queue, Call call, const std::function<void(Call&)>& act)
     : queue_(queue),
       in_call_(queue.state_.group->life(), LifeSigns::What::call),
       alone_(queue.background_),
       moving_([this] { queue_.keep_moving(); }) {
   if (act) {
     while (!queue.waiting_.empty()) queue.advance_first(true);
-    if (!queue.broken() && queue.check_mpi_runs().ok()) call.possible = act();
+    if (!queue.broken() && queue.check_mpi_runs().ok()) act(call);
   }
   const auto request = queue.add(std::move(call), nullptr, nullptr);
   while (!request->ended()) queue.advance_first(true);
   entered_ = request->outcome_;
+  is_alike_ = request->is_alike_;
 }
 
 CallQueue::Turn::~Turn() {
@@ -174,8 +175,10 @@ void CallQueue::vote(Request& request, bool may_wait) {
   } else {
     return;
   }
+  request.is_alike_ = request.opening_->all_make_this_call();
   if (!outcome.ok() || request.work_ == nullptr) {
-    if (outcome.ok() && request.asks_) state_.asked = request.opening_->round();
+    // The ranks of a node wait for an answer also where bytes were lost.
+    if (request.opening_->round().is_asked()) state_.asked = request.opening_->round();
     if (!outcome.ok() && request.work_ != nullptr) request.work_->refuse(outcome);
     end(request, outcome);
   } else {

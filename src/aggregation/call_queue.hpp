@@ -7,7 +7,9 @@
 //               blocks is carried out by its caller.
 //   3. ended    The outcome is the same on every rank. A call that was refused ends without step 2.
 // A call for which no rank needs another one, such as closing a file, has a single vote: each rank
-// does its part first, and tells in the opening vote whether it succeeded.
+// does its part first, and tells in the opening vote whether it succeeded. The end of a step is of
+// this kind, too; rank 0 commits the step when all have done their parts, and the vote carries its
+// answer.
 // Only the first call of the queue is beyond step 1. So all ranks go through steps 2 and 3 in the
 // same order, in whatever order they wait for requests.
 #pragma once
@@ -73,6 +75,7 @@ class Request {
   CallQueue& queue_;
   Step step_ = Step::voting;
   bool asks_ = false;
+  bool is_alike_ = false;  // after the opening vote: all ranks made this call
   std::unique_ptr<Agreement> opening_;
   std::unique_ptr<RequestWork> work_;  // null: the caller carries out the call
   std::shared_ptr<const void> memory_;
@@ -100,15 +103,17 @@ class CallQueue {
     // Waits for the end of the opening vote.
     Turn(CallQueue& queue, Call call);
     // For a call that has a single vote: waits until all earlier calls have ended, does this rank's
-    // part of the call, `act`, and votes with its outcome. In a broken session, `act` is not
-    // called.
-    Turn(CallQueue& queue, Call call, const std::function<Status()>& act);
+    // part of the call, `act`, which notes its outcome in the call, and votes. In a broken session,
+    // `act` is not called.
+    Turn(CallQueue& queue, Call call, const std::function<void(Call&)>& act);
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     ~Turn();
     // Returns the outcome of the vote. After success, every rank carries out the call, or has
     // carried out its part of it.
     [[nodiscard]] const Status& entered() const { return entered_; }
+    // Returns whether all ranks made this call, also if the vote failed; equal on all ranks.
+    [[nodiscard]] bool is_alike() const { return is_alike_; }
     // Called with the outcome of a call that was carried out.
     void end(const Status& outcome) { queue_.note(outcome); }
 
@@ -118,6 +123,7 @@ class CallQueue {
     ranks::Background::Call alone_;
     storage::WhileProgramsRun moving_;
     Status entered_;
+    bool is_alike_ = false;
   };
 
   // Returns whether an earlier call has broken the session on this rank, or MPI has failed on any

@@ -228,7 +228,13 @@ Status Collective::extend_file(StepFile& file, const storage::Additions& added) 
   return file.extend(*state_, added);
 }
 Status Collective::begin_step(StepFile& file) { return file.begin_step(*state_); }
-Status Collective::end_step(StepFile& file) { return file.end_step(*state_); }
+void Collective::end_own_step(StepFile& file, Call& call) {
+  call.possible = file.end_own_step(*state_);
+  call.unstored = file.unstored();
+}
+Status Collective::end_step(StepFile& file, const Status& voted) {
+  return file.end_step(*state_, voted);
+}
 Status Collective::wait_for_step(StepFile& file, double seconds) {
   return file.wait_for_step(*state_, seconds);
 }

@@ -243,9 +243,13 @@ class Collective {
                                               bool writable);
   // Collective. Makes room for one more step of all arrays that grow; writes go to this step.
   Status begin_step(StepFile& file);
-  // Collective. Makes the step durable as set, then visible to readers. If this fails, or a write
-  // in the step has failed, the step is not committed and may be begun again.
-  Status end_step(StepFile& file);
+  // Does this rank's part of the end of a step, and notes its outcome in the call. The call is
+  // local; all ranks make it, and then vote.
+  void end_own_step(StepFile& file, Call& call);
+  // Collective, after this vote, if all ranks made the call. Makes the step durable as set, then
+  // visible to readers. If this fails, or the vote or a write in the step has failed, the step is
+  // not committed and may be begun again.
+  Status end_step(StepFile& file, const Status& voted);
   // Collective. Wait until the step that ended last is on storage, for at most `seconds`, and
   // return whether it is. They fail if it could not be stored. Without staging it is stored when
   // its end returns.

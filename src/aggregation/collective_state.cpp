@@ -69,11 +69,11 @@ void release_asked(CollectiveState& state) {
   state.asked.reset();
 }
 
-Status agree_on(CollectiveState& state, const Status& mine, std::int64_t unstored) {
+Status agree_on(CollectiveState& state, const Status& mine) {
   if (state.broken) return broken_collective();
   release_asked(state);
   Status agreed = agree(state.group->agreements(), state.communicator, {.possible = mine},
-                        state.settings.deadline_seconds, unstored);
+                        state.settings.deadline_seconds);
   if (!agreed.ok()) note_broken(state, agreed.error());
   return agreed;
 }

@@ -75,9 +75,7 @@ void note_broken(CollectiveState& state, const Error& error);
 void release_asked(CollectiveState& state);
 // Agrees on the outcome of a step; `mine` is the outcome on this rank. Every rank gets the error of
 // the lowest rank that failed. A question to rank 0 that was not answered is given up.
-// `unstored`: as for Agreement::start().
-[[nodiscard]] Status agree_on(CollectiveState& state, const Status& mine,
-                              std::int64_t unstored = 0);
+[[nodiscard]] Status agree_on(CollectiveState& state, const Status& mine);
 // Waits until an operation has ended that all ranks began, or those of this rank's node or the
 // first rank of each node did; `begun` is the outcome of beginning it. Memory that the operation
 // uses must be kept for good if this fails.

@@ -346,8 +346,9 @@ bool CollectiveRequest::advance() {
       const Status moved_all = moved_durably();
       figures_.blocked_ns = waited_for_stager_ns(state_) - waited_before_ns_;
       agreement_ = std::make_unique<Agreement>();
-      agreement_->start(state_.group->agreements(), state_.communicator, {.possible = moved_all},
-                        writing() ? figures_.account.unstored() : 0);
+      agreement_->start(
+          state_.group->agreements(), state_.communicator,
+          {.possible = moved_all, .unstored = writing() ? figures_.account.unstored() : 0});
       step_ = Step::ending;
       return true;
     }

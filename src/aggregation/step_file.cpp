@@ -307,6 +307,15 @@ void StepFile::take_changes(const ArrayChanges& changes) {
   }
 }
 
+// Called on all ranks when the file has got another name.
+void StepFile::rename_files(const std::string& from, const std::string& to) {
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    storage::ExtentMap& map = map_.arrays[i].map;
+    map.files = map.files.renamed(from, to);
+    arrays_[i]->set_map(map);
+  }
+}
+
 void StepFile::lengthen_arrays(std::int64_t steps) {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     if (map_.arrays[i].description.grows) take_change(i, storage::ArrayGrown{.steps = steps});
@@ -433,7 +442,7 @@ Status StepFile::written_durably(const storage::SyncedHere& synced_here) {
   return {};
 }
 
-Status StepFile::end_step(CollectiveState& state) {
+Status StepFile::end_own_step(CollectiveState& state) {
   const storage::SyncedHere synced_here = begin_sync(state);
   Status possible;
   if (!in_step_) possible = invalid_argument("no step has begun", path_);
@@ -462,19 +471,28 @@ Status StepFile::end_step(CollectiveState& state) {
                                 path_);
   }
   if (possible.ok()) possible = written_durably(synced_here);
-  if (is_staged(state)) {
-    seal_ = state.staging->next_seal();
-    if (possible.ok()) possible = state.staging->seal(seal_, settings_.durability);
-  }
   // The files are used under their new names from now on. They are closed before the commit, so
   // that all ranks return the error of a rank that cannot close them.
   if (possible.ok() && !published_) possible = close_files(arrays_);
-  WrittenChunks chunks(map_, arrays_);
+  return possible;
+}
+
+// The vote asked rank 0, whose answer is the commit. Where the ranks have to meet before it, the
+// question is given up by the first call in which they do.
+Status StepFile::end_step(CollectiveState& state, const Status& voted) {
   const bool enters_chunks = has_chunk_tables_ && !are_tables_staged(state);
-  if (possible.ok() && enters_chunks) possible = chunks.take_own();
-  Status agreed = agree_on(state, possible, account_->unstored());
+  Status agreed = voted;
   learn_losses(state, agreed);
+  const bool seals = is_staged(state) && state.staging->has_several();
+  seal_ = seals ? state.staging->next_seal() : 0;
+  WrittenChunks chunks(map_, arrays_);
+  if (agreed.ok() && (seals || enters_chunks)) {
+    Status own = seals ? state.staging->seal(seal_, settings_.durability) : Status();
+    if (own.ok() && enters_chunks) own = chunks.take_own();
+    agreed = agree_on(state, own);
+  }
   UnwrittenArrays unwritten(arrays_, !published_);
+  if (agreed.ok() && (sums_.are_kept() || !unwritten.numbers().empty())) release_asked(state);
   if (agreed.ok()) agreed = unwritten.gather(state);
   StepSums::Runs sums;
   if (agreed.ok() && enters_chunks) agreed = chunks.gather(state);
@@ -509,11 +527,7 @@ Status StepFile::end_step(CollectiveState& state) {
   if (!published_) {
     if (is_staged(state) && state.settings.staging_lost == StagingLost::direct) first_room_ = room_;
     published_ = true;
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      storage::ExtentMap& map = map_.arrays[i].map;
-      map.files = storage::committed_files(path_, map.files);
-      arrays_[i]->set_map(map);
-    }
+    rename_files(storage::incomplete_path(path_), storage::committed_path(path_));
   }
   ++steps_;
   unwritten_ = unwritten.numbers();

@@ -77,7 +77,12 @@ class StepFile {
   Status select_step(std::int64_t step);
 
   Status begin_step(CollectiveState& state);
-  Status end_step(CollectiveState& state);
+  // Does this rank's part of the end of a step. The call is local, but all ranks make it, and then
+  // vote with its outcome and with what unstored() returns.
+  Status end_own_step(CollectiveState& state);
+  [[nodiscard]] std::int64_t unstored() const { return account_->unstored(); }
+  // `voted`: the outcome of that vote.
+  Status end_step(CollectiveState& state, const Status& voted);
   Status wait_for_step(CollectiveState& state, double seconds);
   Result<bool> is_step_stored(CollectiveState& state);
   Status abort_step(CollectiveState& state);
@@ -110,6 +115,7 @@ class StepFile {
   }
   void take_change(std::size_t array, const storage::ArrayChange& change);
   void take_changes(const ArrayChanges& changes);
+  void rename_files(const std::string& from, const std::string& to);
   void lengthen_arrays(std::int64_t steps);
   // Arrays that do not grow belong to the first step: a later change would change committed steps.
   void refuse_writing_between_steps();

@@ -223,11 +223,7 @@ Status StepFile::take_back_first_step(CollectiveState& state) {
   published_ = false;
   steps_ = 0;
   note_known_places();
-  for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    storage::ExtentMap& map = map_.arrays[i].map;
-    map.files = map.files.renamed(storage::committed_path(path_), storage::incomplete_path(path_));
-    arrays_[i]->set_map(map);
-  }
+  rename_files(storage::committed_path(path_), storage::incomplete_path(path_));
   room_ = std::exchange(first_room_, {});
   const auto again = [&]() -> Result<StepPlaces> {
     writer_.note_version(place());

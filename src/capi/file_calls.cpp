@@ -260,13 +260,18 @@ Outcome between_steps(const weir_file& file, const char* call) {
 
 Outcome end_step(weir_file& file) {
   weir_session& session = *file.session;
-  return session.call(fmt::format("weir_file_step_end({})", file.text), {}, [&]() -> Outcome {
-    constexpr const char* call = "weir_file_step_end";
-    if (file.open == nullptr) {
-      return bad_argument(fmt::format("{}: no step of {} has begun", call, file.text));
-    }
-    return outcome_of(session.collective->end_step(*file.open), call);
-  });
+  constexpr const char* name = "weir_file_step_end";
+  return session.call_in_parts(
+      fmt::format("{}({})", name, file.text),
+      [&](aggregation::Call& call) {
+        if (file.open != nullptr) session.collective->end_own_step(*file.open, call);
+      },
+      [&](const Status& voted) -> Outcome {
+        if (file.open == nullptr) {
+          return bad_argument(fmt::format("{}: no step of {} has begun", name, file.text));
+        }
+        return outcome_of(session.collective->end_step(*file.open, voted), name);
+      });
 }
 
 Outcome wait_for_step(weir_file& file, double seconds) {

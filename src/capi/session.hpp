@@ -112,9 +112,30 @@ struct weir_session {
   template <typename Act>
   weir::capi::Outcome call_with_one_vote(const std::string& text, Act act) {
     const weir::aggregation::CallQueue::Turn turn(
-        collective->calls(), weir::aggregation::Call::of(text),
-        [&] { return status_of(weir::capi::outcome_without_throwing(act)); });
+        collective->calls(), weir::aggregation::Call::of(text), [&](weir::aggregation::Call& call) {
+          call.possible = status_of(weir::capi::outcome_without_throwing(act));
+        });
     return weir::capi::outcome_of(turn.entered());
+  }
+  // Makes a collective call of which each rank does its part, `act(call)`, before the vote, and
+  // which rank 0 then carries out for all. `run(voted)` is called on all ranks if all made this
+  // call, whatever the outcome of the vote is.
+  template <typename Act, typename Run>
+  weir::capi::Outcome call_in_parts(const std::string& text, Act act, Run run) {
+    auto call = weir::aggregation::Call::of(text);
+    call.asks = true;
+    weir::aggregation::CallQueue::Turn turn(
+        collective->calls(), std::move(call), [&](weir::aggregation::Call& own) {
+          const auto done = weir::capi::outcome_without_throwing([&]() -> weir::capi::Outcome {
+            act(own);
+            return {};
+          });
+          if (!done.ok()) own.possible = status_of(done);
+        });
+    if (!turn.is_alike()) return weir::capi::outcome_of(turn.entered());
+    auto outcome = weir::capi::outcome_without_throwing([&] { return run(turn.entered()); });
+    turn.end(status_of(outcome));
+    return outcome;
   }
   // Makes a collective call that gives something up. Until every rank makes it, all other calls of
   // the ranks are refused with `told`, so that no rank waits for this one.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "formats/format.hpp"
+#include "system/incomplete.hpp"
 
 namespace weir::storage {
 
@@ -65,6 +66,12 @@ inline std::vector<std::byte> test_element(const array::ElementType& type, std::
       return bytes;
     }
   }
+}
+
+// Returns the paths that the data files of a map from lay_out() have after the first commit to
+// `path`.
+inline DataFiles committed_files(const std::string& path, const DataFiles& laid_out) {
+  return laid_out.renamed(incomplete_path(path), committed_path(path));
 }
 
 // A file that was laid out and committed before anything was written into it.

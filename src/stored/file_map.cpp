@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "system/incomplete.hpp"
-
 namespace weir::storage {
 
 const StoredArray* FileMap::find(std::string_view name) const {
@@ -43,10 +41,6 @@ std::optional<std::int64_t> FileMap::steps() const {
     least = std::min(steps, least.value_or(steps));
   }
   return least;
-}
-
-DataFiles committed_files(const std::string& path, const DataFiles& laid_out) {
-  return laid_out.renamed(incomplete_path(path), committed_path(path));
 }
 
 }  // namespace weir::storage

@@ -58,8 +58,4 @@ struct FileMap {
   [[nodiscard]] std::optional<std::int64_t> steps() const;
 };
 
-// Returns the paths that the data files of a map from lay_out() have after the first commit to
-// `path`. Processes that have the files open continue to use them.
-[[nodiscard]] DataFiles committed_files(const std::string& path, const DataFiles& laid_out);
-
 }  // namespace weir::storage

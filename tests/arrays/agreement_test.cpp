@@ -2,6 +2,7 @@
 // same code and line, none waits for ever, and the session goes on.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "parallel.hpp"
@@ -161,6 +162,40 @@ TEST_F(Agreement, SelectedStepsAreAlike) {
   expect_text("step 1");
   file.select_step(0);
   EXPECT_EQ(weir_read(array.get(), rows.get(), part.data()), 0) << weir_last_error();
+}
+
+// A rank does its part of the end of a step before it knows that all ranks end it.
+TEST_F(Agreement, AStepThatSomeRanksDoNotEndGoesOn) {
+  for (const char* const name : {"file.h5", "file.nc", "file.zarr"}) {
+    SCOPED_TRACE(name);
+    Session session(MPI_COMM_WORLD);
+    const auto rows = session.distribution(shape_, "BLOCK, *");
+    File file = session.create_file(path(name));
+    weir_define_options options = {};
+    options.steps = 1;
+    const Array array = file.define<double>("a", shape_, options);
+    std::vector<double> part(24);
+    for (int step = 0; step < 2; ++step) {
+      file.begin_step();
+      std::fill(part.begin(), part.end(), step + 1);
+      ASSERT_EQ(weir_write(array.get(), rows.get(), part.data()), 0) << weir_last_error();
+      expect_alike(odd_ ? weir_file_step_wait(file.get(), 1) : weir_file_step_end(file.get()),
+                   WEIR_E_MISMATCH);
+      expect_text("weir_file_step_end");
+      EXPECT_EQ(weir_file_in_step(file.get()), 1);
+      // Written again, with the files that some ranks have closed.
+      std::fill(part.begin(), part.end(), step + 3);
+      ASSERT_EQ(weir_write(array.get(), rows.get(), part.data()), 0) << weir_last_error();
+      ASSERT_EQ(weir_file_step_end(file.get()), 0) << weir_last_error();
+    }
+    for (int step = 0; step < 2; ++step) {
+      file.select_step(step);
+      std::fill(part.begin(), part.end(), 0);
+      ASSERT_EQ(weir_read(array.get(), rows.get(), part.data()), 0) << weir_last_error();
+      EXPECT_EQ(std::count(part.begin(), part.end(), step + 3),
+                static_cast<std::ptrdiff_t>(rows.elements()));
+    }
+  }
 }
 
 TEST_F(Agreement, SessionOptionsAreAlike) {

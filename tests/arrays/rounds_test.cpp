@@ -1,6 +1,7 @@
 // How often all ranks vote in a call: in a request once before anything moves, and once at its end;
-// once when an array or file is opened or closed. Each rank is a node of its own, so that each vote
-// is one MPI_Iallreduce, which the preloaded library (tests/failure/faulty_mpi.c) counts.
+// once when an array or file is opened or closed, or a step ends. Each rank is a node of its own,
+// so that each vote is one MPI_Iallreduce, which the preloaded library
+// (tests/failure/faulty_mpi.c) counts.
 #include <dlfcn.h>
 
 #include "parallel.hpp"
@@ -86,7 +87,7 @@ TEST_F(Rounds, AreTwoForEachRequestOfAStep) {
             session.write_many({Outgoing(first, rows, numbers), Outgoing(second, rows, numbers)});
           }),
           2);
-      file.end_step();
+      EXPECT_EQ(rounds_of([&] { file.end_step(); }), 1);
     }
     std::vector<double> read(rows.elements());
     EXPECT_EQ(rounds_of([&] { second.read(rows, read); }), 2);

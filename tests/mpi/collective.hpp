@@ -91,8 +91,15 @@ class Collective {
   auto begin_step(aggregation::StepFile& file) {
     return ask("begin_step", [&] { return made_->begin_step(file); });
   }
-  auto end_step(aggregation::StepFile& file) {
-    return make(Call::of("end_step"), [&] { return made_->end_step(file); });
+  Status end_step(aggregation::StepFile& file) {
+    Call call = Call::of("end_step");
+    call.asks = true;
+    aggregation::CallQueue::Turn turn(made_->calls(), call,
+                                      [&](Call& own) { made_->end_own_step(file, own); });
+    if (!turn.is_alike()) return turn.entered();
+    Status outcome = made_->end_step(file, turn.entered());
+    turn.end(outcome);
+    return outcome;
   }
   auto close_file(aggregation::StepFile& file) {
     return make(Call::of("close_file"), [&] { return made_->close_file(file); });

@@ -98,7 +98,8 @@ TEST_F(SumsOverRanks, ThatAreNotZeroAreToldToAllRanks) {
       std::int64_t unstored = rank_ == ranks_ - 1 ? astray : 0;
       unstored += rank_ == 0 ? 1000 : 0;
       unstored -= rank_ == ranks_ / 2 ? 1000 : 0;
-      const Status agreed = aggregation::agree(*channel, MPI_COMM_WORLD, {}, 60, unstored);
+      const Status agreed =
+          aggregation::agree(*channel, MPI_COMM_WORLD, {.unstored = unstored}, 60);
       const std::string text = agreed ? "" : agreed.error().text();
       EXPECT_EQ(agreed.ok(), astray == 0) << text;
       EXPECT_TRUE(is_same_on_all_ranks(text));
