@@ -259,6 +259,15 @@ TEST(ByteView, FindsNoBlockWhereThereIsNone) {
   EXPECT_EQ(ByteView().block_at(last - 8, 8), last - 8);
   EXPECT_EQ(ByteView().block_at(last - 8, 9), std::nullopt);
 }
+TEST(ByteView, KnowsWhetherAllBytesFollowEachOther) {
+  EXPECT_EQ(ByteView().dense_offset(), 0);
+  EXPECT_EQ(ByteView::create(100, BytePattern(4, 8), 8)->dense_offset(), 104);
+  const BytePattern joined = BytePattern(0, 4).repeated(2, 4).value();
+  EXPECT_EQ(ByteView::create(100, joined, 8)->dense_offset(), 100);
+  EXPECT_EQ(ByteView::create(100, BytePattern(0, 8), 9)->dense_offset(), std::nullopt);
+  EXPECT_EQ(ByteView::create(100, BytePattern(0, 8), 7)->dense_offset(), std::nullopt);
+  EXPECT_EQ(ByteView::create(100, PatternList(), 0)->dense_offset(), std::nullopt);
+}
 TEST(ByteView, RefusesToBeCutIntoTooManyPatterns) {
   PatternList tile = BytePattern(0, 1);
   ASSERT_TRUE(tile.add(BytePattern(10, 2)));
