@@ -237,7 +237,7 @@ ByteView::Cut ByteView::cut(std::int64_t first, std::int64_t bytes, std::size_t 
 }
 
 std::optional<std::int64_t> ByteView::block_at(std::int64_t first, std::int64_t bytes) const {
-  if (!is_pattern() || first < 0 || bytes <= 0) return std::nullopt;
+  if (tile_.empty() || !is_pattern() || first < 0 || bytes <= 0) return std::nullopt;
   if (const auto begin = dense_offset()) return block_within(checked_add(*begin, first), bytes);
   const BytePattern& tile = tile_.patterns().front();
   std::int64_t left = first % tile.bytes();
@@ -254,7 +254,7 @@ std::optional<std::int64_t> ByteView::block_at(std::int64_t first, std::int64_t 
 }
 
 std::optional<std::int64_t> ByteView::dense_offset() const {
-  if (!is_pattern()) return std::nullopt;
+  if (tile_.empty() || !is_pattern()) return std::nullopt;
   const BytePattern& tile = tile_.patterns().front();
   const bool is_dense = tile.is_block() && tile.bytes() == extent_;
   return is_dense ? std::optional(tile.offset()) : std::nullopt;

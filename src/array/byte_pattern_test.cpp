@@ -258,6 +258,9 @@ TEST(ByteView, FindsNoBlockWhereThereIsNone) {
   constexpr std::int64_t last = std::int64_t{1} << 62;
   EXPECT_EQ(ByteView().block_at(last - 8, 8), last - 8);
   EXPECT_EQ(ByteView().block_at(last - 8, 9), std::nullopt);
+  const auto empty = ByteView::create(0, PatternList(), 0);
+  EXPECT_EQ(empty->block_at(0, 0), std::nullopt);
+  EXPECT_EQ(empty->block_at(0, 1), std::nullopt);
 }
 TEST(ByteView, KnowsWhetherAllBytesFollowEachOther) {
   EXPECT_EQ(ByteView().dense_offset(), 0);
