@@ -221,6 +221,16 @@ def test_the_second_of_equal_calls_returns_what_the_storage_refuses(
         assert Path(path).stat().st_size == 2 * 262144
 
 
+def test_time_in_calls_is_that_of_the_clock(tmp_path: Path) -> None:
+    """A write that the storage makes 2 seconds late takes as long, and less than the process."""
+    path = str(tmp_path / "weir-file")
+    run = Run(
+        tmp_path / "with", 1, ("mpiio_failing_calls", "write", "piece", path), "--take-over",
+        LD_PRELOAD=preload(FAULTY_IO), WEIR_FAULT="call=pwrite,nth=1,effect=late",
+    )  # fmt: skip
+    assert 1.99 < run.sums.files[path]["write_at"].longest <= run.sums.seconds
+
+
 @pytest.mark.skipif(not is_open_mpi(), reason="error classes have other numbers")
 def test_what_the_storage_refuses_at_closing_is_an_error_of_all_ranks(tmp_path: Path) -> None:
     path = str(tmp_path / "weir-file")

@@ -44,7 +44,7 @@ struct CallCounts {
   std::atomic<std::uint64_t> calls;
   std::atomic<std::uint64_t> failed;
   std::atomic<std::uint64_t> bytes;
-  std::atomic<std::int64_t> ns;
+  std::atomic<std::int64_t> ticks;   // stopwatch.hpp
   std::atomic<std::uint64_t> taken;  // of `calls`, those that were taken over
 };
 
@@ -53,11 +53,11 @@ struct FileCounts : calls::OrderedFile {
   std::array<CallCounts, functions> of;
   std::array<std::atomic<std::uint64_t>, reasons> passed;  // calls passed on, by reason
 
-  void add(Function function, bool failed, std::uint64_t bytes, std::int64_t ns) {
+  void add(Function function, bool failed, std::uint64_t bytes, std::int64_t ticks) {
     CallCounts& counts = of[static_cast<std::size_t>(function)];
     const bool threads = has_threads.load(relaxed);
     increase<std::uint64_t>(counts.calls, 1, threads);
-    increase(counts.ns, ns, threads);
+    increase(counts.ticks, ticks, threads);
     if (failed) increase<std::uint64_t>(counts.failed, 1, threads);
     if (bytes > 0) increase(counts.bytes, bytes, threads);
   }

@@ -8,8 +8,8 @@
 #include "adapters/mpiio/file_counts.hpp"
 #include "adapters/mpiio/handle.hpp"
 #include "adapters/mpiio/ordered.hpp"
+#include "adapters/mpiio/stopwatch.hpp"
 #include "adapters/mpiio/taking.hpp"
-#include "adapters/preloaded/record_file.hpp"
 
 namespace weir::mpiio {
 
@@ -52,20 +52,21 @@ void take_record();
 
 [[nodiscard]] inline bool is_counted() { return counting.load(relaxed) && !inside; }
 
-// What a call returned, and how long it took.
+// What a call returned, and how long it took. The period is in ticks; where calls are recorded in
+// their order, these are nanoseconds.
 struct Passed {
   int result;
   Period period;
 
-  [[nodiscard]] std::int64_t ns() const { return period.end_ns - period.start_ns; }
+  [[nodiscard]] std::int64_t ticks() const { return period.end_ns - period.start_ns; }
 };
 
 template <typename Call>
 Passed passed(const Call& call) {
   inside = true;
-  const std::int64_t start = preloaded::now_ns();
+  const std::int64_t start = now_ticks();
   const int result = call();
-  const std::int64_t end = preloaded::now_ns();
+  const std::int64_t end = now_ticks();
   inside = false;
   return {result, {start, end}};
 }
@@ -82,7 +83,7 @@ template <typename Call, typename Note>
 int counted_noting(Function function, File file, const Call& call, const Note& note) {
   if (!is_counted()) return call();
   const Passed done = passed(call);
-  counts().of_handle(file).add(function, done.result != success, 0, done.ns());
+  counts().of_handle(file).add(function, done.result != success, 0, done.ticks());
   if (done.result == success && is_ordering()) note(done.period);
   return done.result;
 }
@@ -106,7 +107,7 @@ int counted_moving(Function function, File file, FileCounts& counts, const Trans
   const Offset at = is_ordering() ? begin_of(file, transfer) : -1;
   const Passed done = passed(call);
   const bool failed = done.result != success;
-  counts.add(function, failed, bytes_of(transfer, done.result), done.ns());
+  counts.add(function, failed, bytes_of(transfer, done.result), done.ticks());
   if (!failed && is_ordering()) note_transfer(function, file, transfer, at, done.period);
   return done.result;
 }
@@ -129,7 +130,7 @@ int counted_taking(Function function, File file, const Transfer& transfer, const
   const std::uint64_t bytes = moved.reason == Reason::taken
                                   ? static_cast<std::uint64_t>(moved.bytes)
                                   : bytes_of(transfer, done.result);
-  open.counts.add(function, done.result != success, bytes, done.ns());
+  open.counts.add(function, done.result != success, bytes, done.ticks());
   open.counts.add(function, moved.reason);
   return done.result;
 }
@@ -184,7 +185,7 @@ int counted_opening(Handle communicator, const char* path, int mode, const File*
     if (taken != nullptr) counts().set_taken(*file, taken);
     return result;
   });
-  opened.add(Function::file_open, done.result != success, 0, done.ns());
+  opened.add(Function::file_open, done.result != success, 0, done.ticks());
   if (done.result == success && is_ordering()) {
     note_opened(opened, communicator, mode, *file, done.period);
   }
@@ -222,7 +223,7 @@ int counted_closing(const File* file, const Call& call) {
     is_closed = result == success;
     return is_closed ? refused : result;
   });
-  closed.add(Function::file_close, done.result != success, 0, done.ns());
+  closed.add(Function::file_close, done.result != success, 0, done.ticks());
   if (!is_closed) counts().set_handle(handle, closed);
   if (is_closed && is_ordering()) note_closed(closed, done.period);
   return done.result;
@@ -234,7 +235,7 @@ int counted_deleting(const char* path, const Call& call) {
   take_record();
   FileCounts& deleted = counts().file(path);
   const Passed done = passed(call);
-  deleted.add(Function::file_delete, done.result != success, 0, done.ns());
+  deleted.add(Function::file_delete, done.result != success, 0, done.ticks());
   return done.result;
 }
 
