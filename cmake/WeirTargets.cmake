@@ -89,7 +89,9 @@ function(weir_add_preloaded_library name)
   set(version_map "${CMAKE_CURRENT_SOURCE_DIR}/lib${name}.map")
   add_library(${name} SHARED ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  target_compile_options(${name} PRIVATE ${WEIR_WARNINGS})
+  # Nobody replaces one of its functions by another of the same name, so that they may be inlined: they
+  # are called for each call of the program.
+  target_compile_options(${name} PRIVATE ${WEIR_WARNINGS} -fno-semantic-interposition)
   target_compile_features(${name} PRIVATE cxx_std_20)
   target_link_libraries(${name} PRIVATE ${arg_LINKS} ${CMAKE_DL_LIBS})
   target_link_options(${name} PRIVATE "LINKER:--version-script=${version_map}")

@@ -15,6 +15,12 @@ std::optional<std::int64_t> within(std::optional<std::int64_t> offset) {
   return fits ? offset : std::nullopt;
 }
 
+// Returns the offset of a block if its end fits into 62 bits.
+std::optional<std::int64_t> block_within(std::optional<std::int64_t> offset, std::int64_t bytes) {
+  const auto end = offset ? checked_add(*offset, bytes) : std::nullopt;
+  return end && *end <= farthest ? offset : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<BytePattern> BytePattern::shifted(std::int64_t by) const {
@@ -231,10 +237,10 @@ ByteView::Cut ByteView::cut(std::int64_t first, std::int64_t bytes, std::size_t 
 }
 
 std::optional<std::int64_t> ByteView::block_at(std::int64_t first, std::int64_t bytes) const {
-  if (!is_pattern() || first < 0 || bytes <= 0) return std::nullopt;
+  if (tile_.empty() || !is_pattern() || first < 0 || bytes <= 0) return std::nullopt;
+  if (const auto begin = dense_offset()) return block_within(checked_add(*begin, first), bytes);
   const BytePattern& tile = tile_.patterns().front();
-  const bool is_dense = tile.is_block() && tile.bytes() == extent_;
-  std::int64_t left = is_dense ? 0 : first % tile.bytes();
+  std::int64_t left = first % tile.bytes();
   auto offset = checked_multiply(first / tile.bytes(), extent_);
   if (offset) offset = checked_add(*offset, tile.offset());
   std::int64_t inner = tile.bytes();
@@ -243,10 +249,15 @@ std::optional<std::int64_t> ByteView::block_at(std::int64_t first, std::int64_t 
     if (offset) offset = checked_add(*offset, left / inner * level.stride);
     left %= inner;
   }
-  if (offset) offset = checked_add(*offset, is_dense ? first % tile.bytes() : left);
-  const auto end = offset ? checked_add(*offset, bytes) : std::nullopt;
-  const bool is_one_block = is_dense || bytes <= tile.block() - left;
-  return end && *end <= farthest && is_one_block ? offset : std::nullopt;
+  if (bytes > tile.block() - left) return std::nullopt;
+  return block_within(offset ? checked_add(*offset, left) : std::nullopt, bytes);
+}
+
+std::optional<std::int64_t> ByteView::dense_offset() const {
+  if (tile_.empty() || !is_pattern()) return std::nullopt;
+  const BytePattern& tile = tile_.patterns().front();
+  const bool is_dense = tile.is_block() && tile.bytes() == extent_;
+  return is_dense ? std::optional(tile.offset()) : std::nullopt;
 }
 
 std::int64_t ByteView::cut_together(std::int64_t first, std::int64_t bytes) const {

@@ -149,6 +149,8 @@ class ByteView {
   // Returns the offset of the first of these bytes if they lie in one block, which takes no memory
   // to find; nothing if they do not, or if they may not: cut() then tells.
   [[nodiscard]] std::optional<std::int64_t> block_at(std::int64_t first, std::int64_t bytes) const;
+  // Returns the offset of the first byte if all bytes of the view follow each other.
+  [[nodiscard]] std::optional<std::int64_t> dense_offset() const;
   // Returns how many of the bytes numbered first to first + bytes - 1 one cut() can take: those of
   // one tile, or all if the tiles are one pattern. They are at most some patterns for each of the
   // tile.

@@ -258,6 +258,18 @@ TEST(ByteView, FindsNoBlockWhereThereIsNone) {
   constexpr std::int64_t last = std::int64_t{1} << 62;
   EXPECT_EQ(ByteView().block_at(last - 8, 8), last - 8);
   EXPECT_EQ(ByteView().block_at(last - 8, 9), std::nullopt);
+  const auto empty = ByteView::create(0, PatternList(), 0);
+  EXPECT_EQ(empty->block_at(0, 0), std::nullopt);
+  EXPECT_EQ(empty->block_at(0, 1), std::nullopt);
+}
+TEST(ByteView, KnowsWhetherAllBytesFollowEachOther) {
+  EXPECT_EQ(ByteView().dense_offset(), 0);
+  EXPECT_EQ(ByteView::create(100, BytePattern(4, 8), 8)->dense_offset(), 104);
+  const BytePattern joined = BytePattern(0, 4).repeated(2, 4).value();
+  EXPECT_EQ(ByteView::create(100, joined, 8)->dense_offset(), 100);
+  EXPECT_EQ(ByteView::create(100, BytePattern(0, 8), 9)->dense_offset(), std::nullopt);
+  EXPECT_EQ(ByteView::create(100, BytePattern(0, 8), 7)->dense_offset(), std::nullopt);
+  EXPECT_EQ(ByteView::create(100, PatternList(), 0)->dense_offset(), std::nullopt);
 }
 TEST(ByteView, RefusesToBeCutIntoTooManyPatterns) {
   PatternList tile = BytePattern(0, 1);

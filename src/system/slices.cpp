@@ -128,6 +128,17 @@ Status read_slices(const File& file, std::span<const Slice> slices, std::int64_t
   return {};
 }
 
+std::int64_t write_once(const File& file, const std::byte* data, std::int64_t bytes,
+                        std::int64_t offset) {
+  const ssize_t moved = ::pwrite(file.descriptor(), data, static_cast<std::size_t>(bytes), offset);
+  return moved < 0 ? -errno : moved;
+}
+
+std::int64_t read_once(const File& file, std::byte* data, std::int64_t bytes, std::int64_t offset) {
+  const ssize_t moved = ::pread(file.descriptor(), data, static_cast<std::size_t>(bytes), offset);
+  return moved < 0 ? -errno : moved;
+}
+
 Status SliceMover::write(const File& file, std::span<const Slice> slices, std::int64_t offset,
                          std::int64_t& bytes) const {
   std::int64_t calls = 0;

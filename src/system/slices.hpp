@@ -32,6 +32,13 @@ Status write_slices(const File& file, std::span<const Slice> slices, std::int64_
 Status read_slices(const File& file, std::span<const Slice> slices, std::int64_t offset,
                    std::int64_t& bytes, std::int64_t& calls);
 
+// Moves bytes by one system call. Returns how many were moved, which may be less than requested, or
+// the errno of the system as a negative number.
+[[nodiscard]] std::int64_t write_once(const File& file, const std::byte* data, std::int64_t bytes,
+                                      std::int64_t offset);
+[[nodiscard]] std::int64_t read_once(const File& file, std::byte* data, std::int64_t bytes,
+                                     std::int64_t offset);
+
 // Moves slices to and from files. This class uses the system; derived classes in tests lose bytes.
 // The class is thread-safe.
 class SliceMover {

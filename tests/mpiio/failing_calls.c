@@ -8,8 +8,8 @@
  *
  * KIND is collective or independent. The file is closed with the fault that FAULT_OF_CLOSE has
  * (tests/failure/faulty_io.c).
- * KIND pieces: collective calls in which the bytes of a rank are one block; otherwise each rank has
- * every so manieth block of 4096 bytes of FILE. */
+ * KIND pieces: collective calls in which the bytes of a rank are one block, and piece: independent
+ * ones; otherwise each rank has every so manieth block of 4096 bytes of FILE. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,11 +138,12 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (argc > 2 && strcmp(argv[2], "independent") == 0) {
+  const int is_piece = argc > 2 && strcmp(argv[2], "piece") == 0;
+  if (is_piece || (argc > 2 && strcmp(argv[2], "independent") == 0)) {
     write_at = MPI_File_write_at;
     read_at = MPI_File_read_at;
   }
-  in_pieces = argc > 2 && strcmp(argv[2], "pieces") == 0;
+  in_pieces = is_piece || (argc > 2 && strcmp(argv[2], "pieces") == 0);
   if (argc > 3) {
     transfer_twice(strcmp(argv[1], "write") == 0, argv[3]);
   } else if (argc > 1 && strcmp(argv[1], "limits") == 0) {

@@ -665,7 +665,10 @@ static void random_call(MPI_File file, const struct Round* round) {
            round->is_external ? " external32" : "");
   if (is_at_pointer(way)) {
     const MPI_Offset offset = parts[rank].offset;
-    if (offset != before) MPI_File_seek(file, offset, MPI_SEEK_SET);
+    if (offset != before && call_number % 2 == 0) MPI_File_seek(file, offset, MPI_SEEK_SET);
+    if (offset != before && call_number % 2 == 1) {
+      MPI_File_seek(file, offset - before, MPI_SEEK_CUR);
+    }
   }
   prepare_memory();
   int64_t bytes = bytes_of(&parts[rank]);

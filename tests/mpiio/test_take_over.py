@@ -187,6 +187,51 @@ def test_what_the_storage_refuses_a_rank_by_itself_is_its_error_alone(
 
 
 @pytest.mark.skipif(not is_open_mpi(), reason="error classes have other numbers")
+@pytest.mark.parametrize(
+    ("action", "fault", "error"),
+    [
+        ("write", "call=pwrite,nth=2,rank=1,error=ENOSPC", NO_SPACE),
+        ("read", "call=pread,nth=2,rank=1,error=EIO", IO),
+        ("write", "call=pwrite,nth=2,rank=1,error=EINTR", 0),
+        ("write", "call=pwrite,nth=2,rank=1,effect=short", 0),
+    ],
+)
+def test_the_second_of_equal_calls_returns_what_the_storage_refuses(
+    action: str, fault: str, error: int, tmp_path: Path
+) -> None:
+    """It is made in a shorter way than the first one, and once more where that was interrupted."""
+    path = str(tmp_path / "weir-file")
+    before = ("mpiio_failing_calls", "write", "piece", path)
+    if action == "read":
+        Run(tmp_path / "before", 2, before, "--take-over")
+    run = Run(
+        tmp_path / "with", 2, ("mpiio_failing_calls", action, "piece", path), "--take-over",
+        LD_PRELOAD=preload(FAULTY_IO), WEIR_FAULT=fault,
+    )  # fmt: skip
+    assert sorted(line for line in run.out.splitlines() if "second" in line) == [
+        "rank 0, second: 0", f"rank 1, second: {error}",
+    ], (run.out, run.err)  # fmt: skip
+    failed = 1 if error else 0
+    assert run.out.count("first: 0") == 2
+    assert run.out.count(": 0 are wrong") == 2 * 2 - failed
+    assert run.taken() == 2 * 2
+    one = run.sums.files[path][f"{action}_at"]
+    assert (one.failed, one.size) == (failed, (2 * 2 - failed) * 262144)
+    if action == "write":
+        assert Path(path).stat().st_size == 2 * 262144
+
+
+def test_time_in_calls_is_that_of_the_clock(tmp_path: Path) -> None:
+    """A write that the storage makes 2 seconds late takes as long, and less than the process."""
+    path = str(tmp_path / "weir-file")
+    run = Run(
+        tmp_path / "with", 1, ("mpiio_failing_calls", "write", "piece", path), "--take-over",
+        LD_PRELOAD=preload(FAULTY_IO), WEIR_FAULT="call=pwrite,nth=1,effect=late",
+    )  # fmt: skip
+    assert 1.99 < run.sums.files[path]["write_at"].longest <= run.sums.seconds
+
+
+@pytest.mark.skipif(not is_open_mpi(), reason="error classes have other numbers")
 def test_what_the_storage_refuses_at_closing_is_an_error_of_all_ranks(tmp_path: Path) -> None:
     path = str(tmp_path / "weir-file")
     run = Run(

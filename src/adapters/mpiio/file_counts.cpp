@@ -71,17 +71,11 @@ Counts::OpenFile* Counts::find(std::uintptr_t handle) {
   return nullptr;
 }
 
-FileCounts& Counts::of_handle(std::uintptr_t handle) {
-  if (handle <= was_used) return no_file_;
-  const OpenFile* const found = find(handle);
-  FileCounts* const file = found == nullptr ? nullptr : found->file.load(std::memory_order_acquire);
-  return file == nullptr ? no_file_ : *file;
-}
-
-TakenFile* Counts::taken_of(std::uintptr_t handle) {
-  if (handle <= was_used) return nullptr;
-  const OpenFile* const found = find(handle);
-  return found == nullptr ? nullptr : found->taken.load(std::memory_order_acquire);
+Counts::Open Counts::open_file(std::uintptr_t handle) {
+  const OpenFile* const found = handle <= was_used ? nullptr : find(handle);
+  if (found == nullptr) return {no_file_, nullptr};
+  FileCounts* const file = found->file.load(std::memory_order_acquire);
+  return {file == nullptr ? no_file_ : *file, found->taken.load(std::memory_order_acquire)};
 }
 
 void Counts::set_taken(std::uintptr_t handle, TakenFile* taken) {

@@ -12,6 +12,7 @@ using weir::mpiio::counted_deleting;
 using weir::mpiio::counted_ending;
 using weir::mpiio::counted_noting;
 using weir::mpiio::counted_opening;
+using weir::mpiio::counted_pointing;
 using weir::mpiio::counted_taking;
 using weir::mpiio::File;
 using weir::mpiio::From;
@@ -58,6 +59,13 @@ using weir::mpiio::Way;
                       Function::file_##name, file, [&] { return real.get() arguments; },          \
                       [&](const TakeOver& calls, TakenFile* taken, int result) { calls.change; }, \
                       [&](const Period&) { note; }))
+
+// A function about the individual file pointer of a file, which `known` may carry out.
+#define WEIR_POINTING(name, parameters, arguments, known)                                \
+  WEIR_INTERPOSED(name, parameters,                                                      \
+                  counted_pointing(                                                      \
+                      Function::file_##name, file, [&] { return real.get() arguments; }, \
+                      [&](const TakeOver& calls, TakenFile* taken) { return calls.known; }))
 
 // A function that moves elements and may be taken over, and that of MPI-4 whose count has 64 bits.
 // `memory` is const for those that write, and `last` is a status or a request. The shape tells
@@ -156,8 +164,10 @@ WEIR_TAKEN(iwrite_shared, WEIR_SHARED, nonblocking, true)
 WEIR_TAKEN(read_ordered, WEIR_SHARED, collective, false)
 WEIR_TAKEN(write_ordered, WEIR_SHARED, collective, true)
 
-WEIR_PASSED(seek, (File file, Offset offset, int from), (file, offset, from))
-WEIR_PASSED(get_position, (File file, Offset* offset), (file, offset))
+WEIR_POINTING(seek, (File file, Offset offset, int from), (file, offset, from),
+              seek(taken, offset, from))
+WEIR_POINTING(get_position, (File file, Offset* offset), (file, offset),
+              get_position(taken, offset))
 WEIR_PASSED(get_byte_offset, (File file, Offset offset, Offset* displacement),
             (file, offset, displacement))
 WEIR_PASSED(seek_shared, (File file, Offset offset, int from), (file, offset, from))

@@ -56,6 +56,16 @@ void* find_real(const char* name) {
   ::_exit(127);
 }
 
+void ask_for_threads() {
+  constexpr int multiple = 3;  // MPI_THREAD_MULTIPLE of Open MPI and of MPICH
+  using Query = int (*)(int*);
+  if (!has_threads.load(relaxed)) return;
+  void* const function = find_real_if_any("PMPI_Query_thread");
+  int level = multiple;
+  if (function == nullptr || reinterpret_cast<Query>(function)(&level) != success) return;
+  has_threads.store(level >= multiple, relaxed);
+}
+
 std::uint64_t bytes_of(Handle datatype) {
   using Size = int (*)(Handle, Count*);
   static constinit std::atomic<void*> known{nullptr};

@@ -8,8 +8,8 @@
 #include "adapters/mpiio/file_counts.hpp"
 #include "adapters/mpiio/handle.hpp"
 #include "adapters/mpiio/ordered.hpp"
+#include "adapters/mpiio/stopwatch.hpp"
 #include "adapters/mpiio/taking.hpp"
-#include "adapters/preloaded/record_file.hpp"
 
 namespace weir::mpiio {
 
@@ -42,8 +42,9 @@ class Real {
 inline constinit std::atomic<bool> counting{false};
 
 // Calls that an MPI library or a tool makes inside a call are not counted: MPI_File_open of a
-// program that calls PMPI_File_open.
-inline constinit thread_local bool inside = false;
+// program that calls PMPI_File_open. The library is loaded with the program, so that the variable
+// is found without a call.
+[[gnu::tls_model("initial-exec")]] inline constinit thread_local bool inside = false;
 
 // Makes this process the one whose record is written, unless one is: a forked child that goes on
 // with the counts of its parent writes no record.
@@ -51,20 +52,21 @@ void take_record();
 
 [[nodiscard]] inline bool is_counted() { return counting.load(relaxed) && !inside; }
 
-// What a call returned, and how long it took.
+// What a call returned, and how long it took. The period is in ticks; where calls are recorded in
+// their order, these are nanoseconds.
 struct Passed {
   int result;
   Period period;
 
-  [[nodiscard]] std::int64_t ns() const { return period.end_ns - period.start_ns; }
+  [[nodiscard]] std::int64_t ticks() const { return period.end_ns - period.start_ns; }
 };
 
 template <typename Call>
 Passed passed(const Call& call) {
   inside = true;
-  const std::int64_t start = preloaded::now_ns();
+  const std::int64_t start = now_ticks();
   const int result = call();
-  const std::int64_t end = preloaded::now_ns();
+  const std::int64_t end = now_ticks();
   inside = false;
   return {result, {start, end}};
 }
@@ -72,13 +74,16 @@ Passed passed(const Call& call) {
 // Returns the size of a datatype; 0 if the MPI library does not tell it.
 std::uint64_t bytes_of(Handle datatype);
 
+// Asks MPI once whether several threads may be in calls at the same time.
+void ask_for_threads();
+
 // Counts a call on an open file, and calls note(period) if it succeeded and calls are recorded in
 // their order.
 template <typename Call, typename Note>
 int counted_noting(Function function, File file, const Call& call, const Note& note) {
   if (!is_counted()) return call();
   const Passed done = passed(call);
-  counts().of_handle(file).add(function, done.result != success, 0, done.ns());
+  counts().of_handle(file).add(function, done.result != success, 0, done.ticks());
   if (done.result == success && is_ordering()) note(done.period);
   return done.result;
 }
@@ -88,40 +93,60 @@ int counted(Function function, File file, const Call& call) {
   return counted_noting(function, file, call, [](const Period&) {});
 }
 
-// Counts a call that moves, or begins to move, elements. The size of the datatype is asked
+// Returns the bytes of a transfer that has returned `result`. The size of the datatype is asked
 // for after the call, which has checked it: an invalid one might end the program.
+inline std::uint64_t bytes_of(const Transfer& transfer, int result) {
+  if (result != success || transfer.count <= 0) return 0;
+  return static_cast<std::uint64_t>(transfer.count) * bytes_of(transfer.datatype);
+}
+
+// Counts a call that moves, or begins to move, elements of a file of which no calls are taken over.
 template <typename Call>
-int counted_moving(Function function, File file, const Transfer& transfer, const Call& call) {
-  if (!is_counted()) return call();
+int counted_moving(Function function, File file, FileCounts& counts, const Transfer& transfer,
+                   const Call& call) {
   const Offset at = is_ordering() ? begin_of(file, transfer) : -1;
   const Passed done = passed(call);
   const bool failed = done.result != success;
-  const std::uint64_t bytes =
-      failed || transfer.count <= 0
-          ? 0
-          : static_cast<std::uint64_t>(transfer.count) * bytes_of(transfer.datatype);
-  counts().of_handle(file).add(function, failed, bytes, done.ns());
+  counts.add(function, failed, bytes_of(transfer, done.result), done.ticks());
   if (!failed && is_ordering()) note_transfer(function, file, transfer, at, done.period);
   return done.result;
 }
 
-// Counts a call that moves elements, and lets it be taken over if the file is.
+// Counts a call that moves elements, and lets it be taken over if the file is. Calls on such a file
+// are not recorded in their order.
 template <typename Call>
 int counted_taking(Function function, File file, const Transfer& transfer, const Call& call) {
-  TakenFile* const taken = is_counted() ? counts().taken_of(file) : nullptr;
-  if (taken == nullptr) {
-    return counted_moving(function, file, transfer, call);
-  }
+  if (!is_counted()) return call();
+  const Counts::Open open = counts().open_file(file);
+  if (open.taken == nullptr) return counted_moving(function, file, open.counts, transfer, call);
   Moved moved;
-  const auto call_if_not_taken = [&] {
-    moved = take_over()->move(taken, transfer);
+  const Passed done = passed([&] {
+    moved = take_over()->move(open.taken, transfer);
     if (moved.reason == Reason::taken) return moved.result;
     const int result = call();
-    if (transfer.writing && transfer.way == Way::collective) take_over()->passed_on(taken);
+    if (transfer.writing && transfer.way == Way::collective) take_over()->passed_on(open.taken);
     return result;
-  };
-  const int result = counted_moving(function, file, transfer, call_if_not_taken);
-  counts().of_handle(file).add(function, moved.reason);
+  });
+  const std::uint64_t bytes = moved.reason == Reason::taken
+                                  ? static_cast<std::uint64_t>(moved.bytes)
+                                  : bytes_of(transfer, done.result);
+  open.counts.add(function, done.result != success, bytes, done.ticks());
+  open.counts.add(function, moved.reason);
+  return done.result;
+}
+
+// Counts a call about the individual file pointer. Of a file of which calls are taken over,
+// known(functions, file) may carry it out, or returns false.
+template <typename Call, typename Known>
+int counted_pointing(Function function, File file, const Call& call, const Known& known) {
+  TakenFile* const taken = is_counted() ? counts().taken_of(file) : nullptr;
+  if (taken == nullptr) return counted(function, file, call);
+  bool is_done = false;
+  const int result = counted(function, file, [&] {
+    is_done = known(*take_over(), taken);
+    return is_done ? success : call();
+  });
+  if (is_done) counts().of_handle(file).add(function, Reason::taken);
   return result;
 }
 
@@ -147,6 +172,7 @@ int counted_opening(Handle communicator, const char* path, int mode, const File*
                     const Call& call) {
   if (!is_counted()) return call();
   take_record();
+  ask_for_threads();
   FileCounts& opened = counts().file(path);
   Reason reason = Reason::taken;
   const Passed done = passed([&] {
@@ -159,7 +185,7 @@ int counted_opening(Handle communicator, const char* path, int mode, const File*
     if (taken != nullptr) counts().set_taken(*file, taken);
     return result;
   });
-  opened.add(Function::file_open, done.result != success, 0, done.ns());
+  opened.add(Function::file_open, done.result != success, 0, done.ticks());
   if (done.result == success && is_ordering()) {
     note_opened(opened, communicator, mode, *file, done.period);
   }
@@ -197,7 +223,7 @@ int counted_closing(const File* file, const Call& call) {
     is_closed = result == success;
     return is_closed ? refused : result;
   });
-  closed.add(Function::file_close, done.result != success, 0, done.ns());
+  closed.add(Function::file_close, done.result != success, 0, done.ticks());
   if (!is_closed) counts().set_handle(handle, closed);
   if (is_closed && is_ordering()) note_closed(closed, done.period);
   return done.result;
@@ -209,7 +235,7 @@ int counted_deleting(const char* path, const Call& call) {
   take_record();
   FileCounts& deleted = counts().file(path);
   const Passed done = passed(call);
-  deleted.add(Function::file_delete, done.result != success, 0, done.ns());
+  deleted.add(Function::file_delete, done.result != success, 0, done.ticks());
   return done.result;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "adapters/mpiio/passed_on.hpp"
+#include "adapters/mpiio/stopwatch.hpp"
 #include "adapters/preloaded/record_file.hpp"
 
 namespace weir::mpiio {
@@ -14,6 +15,7 @@ struct Record {
   std::atomic<int> process{0};  // 0: no function of MPI was called that is counted
   std::atomic<bool> ended{false};
   std::int64_t begin_ns = 0;
+  TickRate rate;
 };
 constinit Record record;
 constinit preloaded::RecordFile file_of_record;
@@ -29,7 +31,7 @@ void add_calls(const FileCounts& file) {
     if (one.calls.load(relaxed) == 0) continue;
     file_of_record.add_words("call", function_names[i], one.calls.load(relaxed),
                              one.failed.load(relaxed), one.bytes.load(relaxed),
-                             one.ns.load(relaxed), one.taken.load(relaxed));
+                             record.rate.ns_of(one.ticks.load(relaxed)), one.taken.load(relaxed));
     file_of_record.add('\n');
   }
   for (std::size_t i = 0; i < reasons; ++i) {
@@ -58,8 +60,11 @@ __attribute__((constructor)) void on_load() {
   const char* const folder = ::getenv("WEIR_MPIIO_FOLDER");
   record.begin_ns = preloaded::now_ns();
   const char* const order = ::getenv("WEIR_MPIIO_ORDER_FOLDER");
-  counting.store((folder != nullptr && *folder != '\0') || (order != nullptr && *order != '\0'),
-                 relaxed);
+  const bool is_ordered = order != nullptr && *order != '\0';
+  const bool is_asked = is_ordered || (folder != nullptr && *folder != '\0');
+  counts_ticks = is_asked && !is_ordered && is_clock_of_processor();
+  record.rate.begin();
+  counting.store(is_asked, relaxed);
 }
 
 __attribute__((destructor)) void on_exit() { end_record(); }
@@ -82,6 +87,7 @@ void end_record() {
   calls::end_order();
   const char* const folder = ::getenv("WEIR_MPIIO_FOLDER");
   if (folder == nullptr || *folder == '\0' || !file_of_record.make(folder, "mpiio")) return;
+  record.rate.end();
   file_of_record.add_beginning("weir-mpiio 2");
   counts().for_each_file(add_file);
   add_sum("further-files", counts().further_files());

@@ -2,8 +2,10 @@
 // (src/adapters/takeover), which it loads if it is of the program's MPI, and which also finds the
 // bytes of calls that are recorded. Handles pass as they came.
 //
-// The MPI library opens every file, too, and keeps its views and file pointers: so errors, sizes
-// and all calls that are not taken over are those of the MPI library, at any time.
+// The MPI library opens every file, too, and keeps its views and its shared file pointer: so
+// errors, sizes and all calls that are not taken over are those of the MPI library, at any time.
+// The individual file pointer moves here, and the MPI library's is moved after it before a call is
+// passed on that begins there.
 //
 // Two libraries do not write one file at the same time: the MPI library may write what is between
 // the bytes of a call back as it was before. Whether independent calls are taken over is decided
@@ -94,6 +96,7 @@ using TakeBytes = void (*)(void* context, std::int64_t offset, const std::int64_
 struct Moved {
   Reason reason = Reason::taken;
   int result = 0;  // what the call returns if it was taken over: MPI_SUCCESS, or an error class
+  std::int64_t bytes = 0;  // that the call asked to move, if it was taken over and succeeded
 };
 
 struct TakeOver {
@@ -112,8 +115,13 @@ struct TakeOver {
   // error class on all ranks. Or does nothing of that; of a collective call with the same reason on
   // all ranks.
   Moved (*move)(TakenFile* file, const Transfer& transfer);
-  // Does so for a call with a view of its own, which later calls do not have; it is collective or
-  // independent. `own` is the reason for which this rank has the call passed on, or Reason::taken.
+  // Sets the individual file pointer, or tells it. Returns false if the MPI library is to do so,
+  // which also returns the errors.
+  bool (*seek)(TakenFile* file, Offset offset, int from);
+  bool (*get_position)(TakenFile* file, Offset* offset);
+  // Does what move() does for a call with a view of its own, which later calls do not have; it is
+  // collective or independent. `own` is the reason for which this rank has the call passed on, or
+  // Reason::taken.
   Moved (*move_in_view)(TakenFile* file, const SetView& view, const Transfer& transfer, Reason own);
   // Does so for a call that moves elements of an array in chunks, which are in the file. Ranks that
   // call it together name the same array. `chunks` may be null if there is a reason.
@@ -159,7 +167,7 @@ struct TakeOver {
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 10;
+inline constexpr std::int64_t take_over_version = 11;
 
 }  // namespace weir::mpiio
 

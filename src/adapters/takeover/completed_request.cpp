@@ -28,8 +28,13 @@ int make_completed_request(std::int64_t bytes, MPI_Request* request) {
 }
 
 void set_transferred(MPI_Status* status, std::int64_t bytes) {
+#ifdef OPEN_MPI  // what the two functions do, without checks that take as long as all else here
+  status->_cancelled = 0;
+  status->_ucount = static_cast<std::size_t>(bytes);
+#else
   MPI_Status_set_cancelled(status, 0);
   MPI_Status_set_elements_x(status, MPI_BYTE, bytes);
+#endif
 }
 
 }  // namespace weir::takeover

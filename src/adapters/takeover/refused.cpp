@@ -8,8 +8,8 @@ namespace weir::takeover {
 
 using mpiio::Reason;
 
-int class_of(const Error& error) {
-  switch (error.system_error) {
+int class_of(int system_error) {
+  switch (system_error) {
     case ENOSPC:
       return MPI_ERR_NO_SPACE;
     case EDQUOT:
@@ -23,6 +23,8 @@ int class_of(const Error& error) {
       return MPI_ERR_IO;
   }
 }
+
+int class_of(const Error& error) { return class_of(error.system_error); }
 
 mpiio::Moved outcome_of(const Error& error) {
   if (error.code == ErrorCode::invalid_argument) return {Reason::overlap};

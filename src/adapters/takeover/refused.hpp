@@ -7,7 +7,8 @@
 
 namespace weir::takeover {
 
-// Returns the error class for what the storage has refused.
+// Returns the error class for what the storage has refused, by its errno.
+[[nodiscard]] int class_of(int system_error);
 [[nodiscard]] int class_of(const Error& error);
 // Returns what becomes of a call that failed in Weir; the error is equal on all ranks. If the
 // storage refused the bytes, the call fails: Open MPI 4.1.4 returns success on all ranks for some

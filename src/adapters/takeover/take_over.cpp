@@ -110,13 +110,11 @@ void set_atomicity(TakenFile* file, int result, int atomic) {
   file->set_atomicity(result, atomic != 0);
 }
 
-Moved move_bytes(TakenFile* file, const Transfer& transfer) {
-  try {
-    return file->move(transfer);
-  } catch (const std::exception&) {  // for lack of memory; others may end at Weir's deadline
-    return {Reason::failed};
-  }
-}
+Moved move_bytes(TakenFile* file, const Transfer& transfer) { return file->move(transfer); }
+
+bool seek(TakenFile* file, Offset offset, int from) { return file->seek(offset, from); }
+
+bool get_position(TakenFile* file, Offset* offset) { return file->get_position(offset); }
 
 Moved move_in_view(TakenFile* file, const SetView& view, const Transfer& transfer, Reason own) {
   try {
@@ -211,10 +209,10 @@ int end_chunks(StoredChunks* chunks) {
 }
 
 constexpr TakeOver functions{
-    open_file,      close_file, set_view,    set_atomicity, move_bytes, move_in_view,
-    move_in_chunks, agree,      sync_file,   end_split,     passed_on,  finalize,
-    has_all_ranks,  new_view,   delete_view, change_view,   find_bytes, new_chunks,
-    delete_chunks,  add_chunk,  end_chunks};
+    open_file,    close_file,   set_view,       set_atomicity, move_bytes,  seek,
+    get_position, move_in_view, move_in_chunks, agree,         sync_file,   end_split,
+    passed_on,    finalize,     has_all_ranks,  new_view,      delete_view, change_view,
+    find_bytes,   new_chunks,   delete_chunks,  add_chunk,     end_chunks};
 
 }  // namespace
 }  // namespace weir::mpiio

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <exception>
@@ -26,6 +27,7 @@
 #include "common/checked.hpp"
 #include "system/file_facts.hpp"
 #include "system/file_targets.hpp"
+#include "system/slices.hpp"
 
 namespace weir::mpiio {
 namespace {
@@ -38,6 +40,9 @@ using takeover::RankGroup;
 // and reads that many in short rows by itself in about the time of an exchange.
 constexpr std::int64_t few_patterns = 8;
 constexpr std::int64_t worth_an_exchange = 32 << 10;
+// Limits of calls of which all is known.
+constexpr std::int64_t most_known_bytes = std::int64_t{1} << 30;
+constexpr std::int64_t farthest_known = std::int64_t{1} << 60;
 // Memory with holes is packed so many bytes at a time, and at least one element.
 constexpr std::int64_t packed_at_once = std::int64_t{4} << 20;
 
@@ -98,6 +103,7 @@ TakenFile::TakenFile(RankGroup& ranks, std::unique_ptr<RankGroup> voting, storag
       votes_(std::move(voting)),
       own_(std::move(own_file)),
       file_(opened),
+      pointer_(opened, votes_ != nullptr),
       mode_(opened_mode),
       path_(fmt::format("/proc/self/fd/{}", own_.descriptor())) {}
 
@@ -124,6 +130,8 @@ bool TakenFile::is_of_taking_threads() const {
 
 void TakenFile::set_view(int result, Offset displacement, MPI_Datatype element, MPI_Datatype shown,
                          const char* representation) {
+  known_ = {};
+  if (result == MPI_SUCCESS) pointer_.reset();
   const Reason own = result == MPI_SUCCESS ? view_of(displacement, element, shown, representation)
                                            : Reason::arguments;
   unserved_ = static_cast<Reason>(
@@ -143,22 +151,22 @@ Reason TakenFile::view_of(Offset displacement, MPI_Datatype element, MPI_Datatyp
 }
 
 void TakenFile::set_atomicity(int result, bool is_atomic) {
+  known_ = {};
   const bool own = result == MPI_SUCCESS ? is_atomic : atomic_;
   atomic_ = voters().greatest(own ? 1 : 0, 1) != 0;
 }
 
-Reason TakenFile::find_range(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
+Reason TakenFile::find_range(const Transfer& transfer, MPI_Datatype datatype, Part& part) {
   auto each = takeover::predefined_bytes(datatype);
   if (!each) {
     if (const auto size = takeover::size_of(datatype)) each = size->bytes;
   }
   const auto bytes = each ? checked_multiply(transfer.count, *each) : std::nullopt;
   const int refusing = transfer.writing ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
-  MPI_Offset at = transfer.offset;
-  const bool fits =
-      transfer.count >= 0 && bytes && *bytes % element_bytes_ == 0 && (mode_ & refusing) == 0 &&
-      (transfer.from == From::offset || PMPI_File_get_position(file_, &at) == MPI_SUCCESS) &&
-      at >= 0;
+  const MPI_Offset at =
+      transfer.from == From::offset ? transfer.offset : pointer_.get().value_or(-1);
+  const bool fits = transfer.count >= 0 && bytes && *bytes % element_bytes_ == 0 &&
+                    (mode_ & refusing) == 0 && at >= 0;
   const auto first = fits ? checked_multiply(at, element_bytes_) : std::nullopt;
   if (!first) return Reason::arguments;
   part.bytes = *bytes;
@@ -217,7 +225,7 @@ bool TakenFile::is_past_end(const Part& part) const {
   return !facts || facts.value().bytes < end;
 }
 
-TakenFile::Part TakenFile::part_of(const Transfer& transfer) const {
+TakenFile::Part TakenFile::part_of(const Transfer& transfer) {
   const auto datatype = from_handle<MPI_Datatype>(transfer.datatype);
   Part part;
   part.reason = atomic_ ? Reason::atomic : unserved_;
@@ -231,7 +239,76 @@ TakenFile::Part TakenFile::part_of(const Transfer& transfer) const {
   return part;
 }
 
+void TakenFile::know_calls_like(MPI_Datatype datatype) {
+  const auto bytes = takeover::predefined_bytes(datatype);
+  const auto begin = view_->dense_offset();
+  const bool is_known = bytes && *bytes > 0 && *bytes % element_bytes_ == 0;
+  // Threads would change at the same time what is known.
+  if (!is_known || begin.value_or(0) > farthest_known || !pointer_.is_kept()) return;
+  known_ = {.datatype = datatype,
+            .bytes = *bytes,
+            .elements = *bytes / element_bytes_,
+            .begin = begin,
+            .most_count = most_known_bytes / *bytes,
+            .most_offset = farthest_known / element_bytes_};
+}
+
+bool TakenFile::move_known(const Transfer& transfer, Moved& moved) {
+  if (transfer.way != Way::independent || transfer.from == From::shared_pointer ||
+      known_.bytes == 0 || from_handle<MPI_Datatype>(transfer.datatype) != known_.datatype) {
+    return false;
+  }
+  const int refusing = transfer.writing ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
+  const std::int64_t at =
+      transfer.from == From::offset ? transfer.offset : pointer_.get().value_or(-1);
+  const bool is_small = at >= 0 && at <= known_.most_offset && transfer.count > 0 &&
+                        transfer.count <= known_.most_count;
+  if (!is_small || (mode_ & refusing) != 0) return false;
+  const std::int64_t first = at * element_bytes_;
+  const std::int64_t bytes = transfer.count * known_.bytes;
+  const auto offset = known_.begin ? *known_.begin + first : view_->block_at(first, bytes);
+  if (!offset) return false;
+  auto* const memory = static_cast<std::byte*>(transfer.memory);
+  const std::int64_t done = transfer.writing ? storage::write_once(own_, memory, bytes, *offset)
+                                             : storage::read_once(own_, memory, bytes, *offset);
+  if (done == bytes) {
+    moved = done_alone(transfer, bytes, at + transfer.count * known_.elements, bytes);
+    return true;
+  }
+  if (done >= 0 || done == -EINTR) return false;
+  moved = failed_alone(takeover::class_of(static_cast<int>(-done)));
+  return true;
+}
+
+Moved TakenFile::failed_alone(int error) const {
+  PMPI_File_call_errhandler(file_, error);
+  return {Reason::taken, error};
+}
+
+Moved TakenFile::done_alone(const Transfer& transfer, std::int64_t moved, MPI_Offset next,
+                            std::int64_t bytes) {
+  auto* const status = transfer.way == Way::nonblocking ? MPI_STATUS_IGNORE
+                                                        : static_cast<MPI_Status*>(transfer.last);
+  if (status != MPI_STATUS_IGNORE) takeover::set_transferred(status, moved);
+  if (transfer.from == From::own_pointer) pointer_.set(next);
+  return {.bytes = bytes};
+}
+
 Moved TakenFile::move(const Transfer& transfer) {
+  Moved moved;
+  if (move_known(transfer, moved)) return moved;
+  try {
+    moved = try_to_move(transfer);
+    if (moved.reason == Reason::taken || transfer.from != From::own_pointer) return moved;
+    pointer_.give();
+    return moved;
+  } catch (const std::exception&) {  // for lack of memory; others may end at Weir's deadline
+    if (transfer.from == From::own_pointer) pointer_.give();
+    return {Reason::failed};
+  }
+}
+
+Moved TakenFile::try_to_move(const Transfer& transfer) {
   const bool is_agreed = transfer.way == Way::collective || transfer.way == Way::split;
   if (is_agreed && !is_of_taking_threads()) return {Reason::threads};
   if (transfer.from != From::shared_pointer) {
@@ -254,6 +331,22 @@ Moved TakenFile::move_in_view(const SetView& view, const Transfer& transfer, Rea
     unserved_ = Reason::memory;
   }
   return is_agreed ? move_together(transfer) : move_alone(transfer, Short::is_passed_on);
+}
+
+bool TakenFile::seek(Offset offset, int from) {
+  if (pointer_.is_kept() && from == MPI_SEEK_SET && offset >= 0) {
+    pointer_.set(offset);
+    return true;
+  }
+  pointer_.give();
+  return false;
+}
+
+bool TakenFile::get_position(Offset* offset) {
+  const auto at = offset != nullptr && pointer_.is_kept() ? pointer_.get() : std::nullopt;
+  if (!at) return false;
+  *offset = *at;
+  return true;
 }
 
 int TakenFile::sync() const {
@@ -287,7 +380,7 @@ Moved TakenFile::move_ordered(const Transfer& transfer) {
   return moved;
 }
 
-Moved TakenFile::move_alone(const Transfer& transfer, Short read) const {
+Moved TakenFile::move_alone(const Transfer& transfer, Short read) {
   const auto datatype = from_handle<MPI_Datatype>(transfer.datatype);
   Part part;
   part.reason = find_own(transfer, datatype, part);
@@ -301,18 +394,12 @@ Moved TakenFile::move_alone(const Transfer& transfer, Short read) const {
     result =
         takeover::make_completed_request(moved.value(), static_cast<MPI_Request*>(transfer.last));
   }
-  if (result != MPI_SUCCESS) {
-    PMPI_File_call_errhandler(file_, result);
-    return {Reason::taken, result};
-  }
-  auto* const status = transfer.way == Way::nonblocking ? MPI_STATUS_IGNORE
-                                                        : static_cast<MPI_Status*>(transfer.last);
-  if (status != MPI_STATUS_IGNORE) takeover::set_transferred(status, moved.value());
-  if (transfer.from == From::own_pointer) PMPI_File_seek(file_, part.elements, MPI_SEEK_SET);
-  return {};
+  if (result != MPI_SUCCESS) return failed_alone(result);
+  if (part.block) know_calls_like(datatype);
+  return done_alone(transfer, moved.value(), part.elements, part.bytes);
 }
 
-Reason TakenFile::find_own(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
+Reason TakenFile::find_own(const Transfer& transfer, MPI_Datatype datatype, Part& part) {
   if (atomic_) return Reason::atomic;
   if (unserved_ != Reason::taken) return unserved_;
   const Reason found = find_range(transfer, datatype, part);
@@ -387,7 +474,10 @@ Result<std::int64_t> TakenFile::move_packed(const Transfer& transfer, MPI_Dataty
 }
 
 bool TakenFile::end_split(MPI_Status* status) {
-  if (!split_bytes_) return false;
+  if (!split_bytes_) {
+    pointer_.give();  // the call that ends may move it
+    return false;
+  }
   if (status != MPI_STATUS_IGNORE) takeover::set_transferred(status, *split_bytes_);
   split_bytes_.reset();
   return true;
@@ -400,8 +490,9 @@ Moved TakenFile::move_together(const Transfer& transfer) {
   } catch (const std::exception&) {  // no memory: the others learn it with all else
     part.reason = Reason::memory;
   }
-  const Moved moved = move_part(transfer.writing, part);
+  Moved moved = move_part(transfer.writing, part);
   end(transfer, part, moved);
+  if (moved.reason == Reason::taken && moved.result == MPI_SUCCESS) moved.bytes = part.bytes;
   return moved;
 }
 
@@ -537,7 +628,7 @@ void TakenFile::finish(const Transfer& transfer, const Part& part) {
                static_cast<int>(transfer.count), from_handle<MPI_Datatype>(transfer.datatype),
                group_.communicator());
   }
-  if (transfer.from == From::own_pointer) PMPI_File_seek(file_, part.elements, MPI_SEEK_SET);
+  if (transfer.from == From::own_pointer) pointer_.set(part.elements);
   if (transfer.way == Way::split) {
     split_bytes_ = part.bytes;
     return;

@@ -1,13 +1,13 @@
 // A file of which calls are taken over.
 //
 // The MPI library has the file open as well, with the same views, and its individual file pointer
-// is the only one. A collective call is taken over if all ranks can do their part of it: each
-// decodes its view into patterns (array/byte_pattern.hpp), the first ones of all ranks become boxes
-// of one array (array/byte_grid.hpp), the second ones of another, and so on, and the session moves
-// these arrays as one request (joint_request.hpp); if each rank has one block, or no such arrays
-// exist, each rank moves its part by itself. If a rank cannot do its part, all ranks pass the call
-// on. All ways go through the page cache of one node, and no write of Weir changes a byte that the
-// program does not write.
+// follows the one that is kept here (own_pointer.hpp). A collective call is taken over if all ranks
+// can do their part of it: each decodes its view into patterns (array/byte_pattern.hpp), the first
+// ones of all ranks become boxes of one array (array/byte_grid.hpp), the second ones of another,
+// and so on, and the session moves these arrays as one request (joint_request.hpp); if each rank
+// has one block, or no such arrays exist, each rank moves its part by itself. If a rank cannot do
+// its part, all ranks pass the call on. All ways go through the page cache of one node, and no
+// write of Weir changes a byte that the program does not write.
 //
 // An independent call, and a nonblocking one of either kind, moves the rank's own part
 // (own_transfer.hpp) while the view of every rank can be decoded and the file is not in atomic
@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "adapters/mpiio/take_over.hpp"
+#include "adapters/takeover/own_pointer.hpp"
 #include "adapters/takeover/rank_group.hpp"
 #include "aggregation/byte_file.hpp"
 #include "array/byte_grid.hpp"
@@ -65,6 +66,9 @@ struct TakenFile {
   void set_atomicity(int result, bool is_atomic);
   // Collective if the call is, unless that is nonblocking.
   Moved move(const Transfer& transfer);
+  // Local, as take_over.hpp says.
+  [[nodiscard]] bool seek(Offset offset, int from);
+  [[nodiscard]] bool get_position(Offset* offset);
   // Collective if the call is. Moves what the ranks, or this one, see in views that only this call
   // has, unless a rank has a reason of its `own` to pass it on. A file has calls of this kind
   // alone, from one thread at a time, and no set_view().
@@ -101,8 +105,31 @@ struct TakenFile {
     std::optional<std::int64_t> block = {};
   };
 
+  // What independent calls have in common of which all but the place, the memory and the count is
+  // known: their datatype is a predefined one, and the bytes of a call before them were one block.
+  // A program makes thousands of such calls of a few bytes, whose time is that of the system call
+  // and little else.
+  struct KnownCalls {
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+    std::int64_t bytes = 0;     // of an element of the datatype; 0 if nothing is known
+    std::int64_t elements = 0;  // of the view in one of the datatype
+    // The offset of the view's first byte if all follow each other.
+    std::optional<std::int64_t> begin = {};
+    // Calls of at most so many elements of the datatype, and that begin before so many of the view,
+    // are made by one system call, and no product of theirs overflows.
+    std::int64_t most_count = 0;
+    MPI_Offset most_offset = 0;
+  };
+  // Remembers what is known of further calls like this one, of which this rank moves its part.
+  void know_calls_like(MPI_Datatype datatype);
+  // Carries out a call of which all is known by one system call. Returns false if it is none of
+  // these, or if the system has not moved all its bytes.
+  [[nodiscard]] bool move_known(const Transfer& transfer, Moved& moved);
+
   [[nodiscard]] Reason view_of(Offset displacement, MPI_Datatype element, MPI_Datatype shown,
                                const char* representation);
+  // Takes a call over, or returns why not.
+  Moved try_to_move(const Transfer& transfer);
   // Moves the parts of all ranks together.
   Moved move_together(const Transfer& transfer);
   // Moves the parts of all ranks from the shared file pointer on, in the order of the ranks.
@@ -111,8 +138,13 @@ struct TakenFile {
   // carries it out.
   enum class Short : std::uint8_t { is_told, is_passed_on };
   // Moves the part of this rank.
-  Moved move_alone(const Transfer& transfer, Short read) const;
-  [[nodiscard]] Reason find_own(const Transfer& transfer, MPI_Datatype datatype, Part& part) const;
+  Moved move_alone(const Transfer& transfer, Short read);
+  // Reports the error of a call that this rank has carried out by itself.
+  Moved failed_alone(int error) const;
+  // Sets the status and the file pointer after such a call.
+  Moved done_alone(const Transfer& transfer, std::int64_t moved, MPI_Offset next,
+                   std::int64_t bytes);
+  [[nodiscard]] Reason find_own(const Transfer& transfer, MPI_Datatype datatype, Part& part);
   // Returns how many bytes were moved.
   Result<std::int64_t> move_own(const Transfer& transfer, MPI_Datatype datatype,
                                 const Part& part) const;
@@ -121,9 +153,8 @@ struct TakenFile {
   Result<std::int64_t> move_range(bool writing, std::int64_t first, std::int64_t bytes,
                                   std::byte* memory) const;
 
-  [[nodiscard]] Part part_of(const Transfer& transfer) const;
-  [[nodiscard]] Reason find_range(const Transfer& transfer, MPI_Datatype datatype,
-                                  Part& part) const;
+  [[nodiscard]] Part part_of(const Transfer& transfer);
+  [[nodiscard]] Reason find_range(const Transfer& transfer, MPI_Datatype datatype, Part& part);
   [[nodiscard]] Reason find_bytes(Part& part) const;
   [[nodiscard]] bool is_committed(MPI_Datatype datatype) const;
   [[nodiscard]] Reason find_memory(const Transfer& transfer, MPI_Datatype datatype,
@@ -161,6 +192,7 @@ struct TakenFile {
   std::unique_ptr<takeover::RankGroup> votes_;
   storage::File own_;
   MPI_File file_;
+  takeover::OwnPointer pointer_;
   int mode_;
   std::string path_;  // of the own descriptor: it leads to the file even after it is renamed
   Reason unserved_ = Reason::taken;  // why calls with the present views are passed on by all ranks
@@ -168,6 +200,7 @@ struct TakenFile {
   std::optional<array::ByteView> view_ = array::ByteView();
   std::int64_t displacement_ = 0;
   std::int64_t element_bytes_ = 1;
+  KnownCalls known_;
   std::optional<std::int64_t> split_bytes_;  // of a split call that was taken over, until it ends
   std::unique_ptr<aggregation::ByteFile> bytes_;  // null before the first call
 };
