@@ -99,12 +99,7 @@ std::int64_t Exchange::copy_share(const plan::Piece& piece, std::byte* buffer) {
   if (!context_.writing()) {
     return copy(context_.figures.bytes_asked >= cached_bytes ? Target::streamed : Target::cached);
   }
-  StoreChoice& choice = context_.stores.gathering;
-  const Target target = choice.next(piece.bytes);
-  const std::int64_t began = processor_ns();
-  const std::int64_t bytes = copy(target);
-  choice.took(target, bytes, processor_ns() - began);
-  return bytes;
+  return context_.stores.gathering.run(piece.bytes, copy);
 }
 
 bool Exchange::sleep(std::int64_t naps_before) {

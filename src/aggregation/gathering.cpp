@@ -188,26 +188,20 @@ Status Gathering::move(const Buffer& buffer, std::byte* data) {
 
 Status Gathering::fill(const Buffer& buffer, std::byte* data) {
   using Target = array::StridedCopy::Target;
-  StoreChoice& choice = context_.stores.filling;
   const std::int64_t bytes = buffer.piece.bytes;
-  const Target target = choice.next(bytes);
-  const std::int64_t began = processor_ns();
-  Status filled;
-  if (target == Target::cached) {
-    filled = move(buffer, data);
-  } else {
+  return context_.stores.filling.run(bytes, [&](Target target) {
+    if (target == Target::cached) return move(buffer, data);
     // The system stores through the caches. It therefore fills staging memory, in the caches of
     // this rank's core, from which data are copied past the caches of other cores.
     if (staging_.size() < static_cast<std::size_t>(bytes)) {
       staging_.resize(static_cast<std::size_t>(bytes));
     }
-    filled = move(buffer, staging_.data());
+    Status filled = move(buffer, staging_.data());
     array::StridedCopy whole;
     whole.bytes = bytes;
     whole.run(staging_.data(), data, Target::streamed);
-  }
-  choice.took(target, bytes, processor_ns() - began);
-  return filled;
+    return filled;
+  });
 }
 
 }  // namespace weir::aggregation
