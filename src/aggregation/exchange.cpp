@@ -17,14 +17,14 @@ constexpr std::int64_t cached_bytes = 4 << 20;
 }  // namespace
 
 Exchange::Pieces::Pieces(const MoveContext& context, bool on_node)
-    : context_(context), on_node_(on_node), pieces_(context.plan, context.rank) {
+    : context_(context), on_node_(on_node), pieces_(context.pieces->of_rank()) {
   advance();
 }
 
 void Exchange::Pieces::advance() {
   while ((left_ = pieces_.next(id_))) {
-    const std::int64_t aggregator = context_.plan->rank_of(id_.aggregator);
-    if (context_.group.is_on_node(aggregator) == on_node_) return;
+    aggregator_ = context_.pieces->rank_of(id_.aggregator);
+    if (context_.group.is_on_node(aggregator_) == on_node_) return;
   }
 }
 
@@ -67,12 +67,12 @@ bool Exchange::step_on_node() {
   if (!on_node_->left()) return false;
   const plan::PieceId& id = on_node_->id();
   const NodeGroup& group = context_.group;
-  const std::int64_t holder = group.holder_at(context_.plan->rank_of(id.aggregator));
+  const std::int64_t holder = group.holder_at(on_node_->aggregator());
   const std::int64_t number = context_.turns.buffer_of(id);
   if (group.control(holder, number).open.load(std::memory_order_acquire) != context_.ticket_of(id))
     return false;
   const std::int64_t began = monotonic_ns();
-  const plan::Piece piece = context_.plan->piece(id);
+  const plan::Piece piece = context_.pieces->piece(id);
   const bool in_vain = group.failed_request().load(std::memory_order_relaxed) == context_.request;
   const std::int64_t bytes = in_vain ? bytes_of_share(*context_.plan, piece, context_.rank)
                                      : copy_share(piece, group.buffer(holder, number));
@@ -85,26 +85,21 @@ bool Exchange::step_on_node() {
 
 std::int64_t Exchange::copy_share(const plan::Piece& piece, std::byte* buffer) {
   using Target = array::StridedCopy::Target;
-  if (context_.plan->bundle(piece.id.array) != nullptr) {
-    const auto layout_of = [&](int array, std::int64_t part) -> const array::Layout& {
-      return *context_.part_of(array).part->pieces[static_cast<std::size_t>(part)].layout;
-    };
-    return copy_bundle(context_.bundles->copies(piece, layout_of), context_.writing(),
-                       context_.parts, buffer);
-  }
-  const auto copy = [&](Target target) {
-    return copy_memory_and_buffer(*context_.plan, piece, context_.rank, context_.parts, buffer,
-                                  target);
+  const auto layout_of = [this](int array, std::int64_t part) -> const array::Layout& {
+    return *context_.part_of(array).part->pieces[static_cast<std::size_t>(part)].layout;
   };
+  const plan::CachedPieces::Copies* const known = context_.pieces->copies(piece, layout_of);
+  const auto copy = [&](Target target) {
+    return known != nullptr
+               ? copy_as_known(*known, context_.writing(), context_.parts, buffer, target)
+               : copy_memory_and_buffer(*context_.plan, piece, context_.rank, context_.parts,
+                                        buffer, target);
+  };
+  if (context_.plan->bundle(piece.id.array) != nullptr) return copy(Target::cached);
   if (!context_.writing()) {
     return copy(context_.figures.bytes_asked >= cached_bytes ? Target::streamed : Target::cached);
   }
-  StoreChoice& choice = context_.stores.gathering;
-  const Target target = choice.next(piece.bytes);
-  const std::int64_t began = processor_ns();
-  const std::int64_t bytes = copy(target);
-  choice.took(target, bytes, processor_ns() - began);
-  return bytes;
+  return context_.stores.gathering.run(piece.bytes, copy);
 }
 
 bool Exchange::sleep(std::int64_t naps_before) {
@@ -113,7 +108,7 @@ bool Exchange::sleep(std::int64_t naps_before) {
   if (expects_messages) return false;
   if (on_node_->left()) {
     const plan::PieceId& id = on_node_->id();
-    const std::int64_t holder = context_.group.holder_at(context_.plan->rank_of(id.aggregator));
+    const std::int64_t holder = context_.group.holder_at(on_node_->aggregator());
     if (!context_.group.mark(holder, context_.turns.buffer_of(id), context_.ticket_of(id)))
       return true;
   }
@@ -154,7 +149,7 @@ void Exchange::come_to_next() const {
 
 std::vector<plan::NodeMessage> Exchange::messages_of_node(const plan::Piece& piece) const {
   const std::int64_t began = monotonic_ns();
-  const auto contributors = context_.bundles->contributors_on_node(piece);
+  const auto contributors = context_.pieces->contributors_on_node(piece);
   auto messages = plan::node_messages(*context_.plan, piece.id, contributors);
   context_.figures.plan_ns += monotonic_ns() - began;
   return messages;
@@ -163,7 +158,7 @@ std::vector<plan::NodeMessage> Exchange::messages_of_node(const plan::Piece& pie
 bool Exchange::begin_next() {
   const plan::PieceId& id = between_nodes_->id();
   if (!next_) {
-    next_ = context_.plan->piece(id);
+    next_ = context_.pieces->piece(id);
     has_share_of_next_ = bytes_of_share(*context_.plan, *next_, context_.rank) > 0;
   }
   if (has_share_of_next_) {

@@ -33,6 +33,7 @@
 #include "aggregation/message_slots.hpp"
 #include "aggregation/move.hpp"
 #include "plan/node_messages.hpp"
+#include "plan/piece_order.hpp"
 #include "plan/rank_pieces.hpp"
 #include "ranks/messages.hpp"
 
@@ -55,13 +56,16 @@ class Exchange final : public Move {
     Pieces(const MoveContext& context, bool on_node);
     [[nodiscard]] bool left() const { return left_; }
     [[nodiscard]] const plan::PieceId& id() const { return id_; }
+    // Returns the rank of the piece's aggregator.
+    [[nodiscard]] std::int64_t aggregator() const { return aggregator_; }
     void advance();
 
    private:
     const MoveContext& context_;
     bool on_node_;
-    plan::RankPieces pieces_;
+    plan::PieceOrder<plan::RankPieces> pieces_;
     plan::PieceId id_;
+    std::int64_t aggregator_ = 0;
     bool left_ = true;
   };
   // A message of this node that this rank has not finished. In a write, this rank is its courier

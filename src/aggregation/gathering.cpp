@@ -13,10 +13,16 @@ Ask ask_for(const plan::PieceId& id) {
 
 Gathering::Gathering(const MoveContext& context, std::int64_t aggregator)
     : context_(context),
-      pieces_(context.plan, aggregator),
+      pieces_(context.pieces->of_aggregator(aggregator)),
       buffers_(static_cast<std::size_t>(context.buffers)),
       transfer_(context) {
   find_next();
+}
+
+void Gathering::find_next() {
+  plan::PieceId id;
+  has_next_ = pieces_.next(id);
+  if (has_next_) next_ = context_.pieces->piece(id);
 }
 
 bool Gathering::step() {
@@ -59,7 +65,6 @@ bool Gathering::expects_messages() const {
 void Gathering::find_contributors(Buffer& buffer) {
   const plan::Plan& plan = *context_.plan;
   buffer.whole = plan.holds_everything(buffer.piece.id);
-  buffer.in_bundle = plan.bundle(buffer.piece.id.array) != nullptr;
   buffer.contributors.clear();
   buffer.messages.clear();
   buffer.from_node = 0;
@@ -68,8 +73,7 @@ void Gathering::find_contributors(Buffer& buffer) {
     buffer.due = buffer.piece.bytes;
     return;
   }
-  buffer.contributors = buffer.in_bundle ? context_.bundles->contributors(buffer.piece)
-                                         : plan.contributors(buffer.piece);
+  context_.pieces->find_contributors(buffer.piece, buffer.contributors);
   std::int64_t all_bytes = 0;
   for (const plan::Contributor& one : buffer.contributors) all_bytes += one.bytes;
   buffer.due.reset();
@@ -176,38 +180,26 @@ void Gathering::transfer(std::int64_t number, const Buffer& buffer) {
 }
 
 Status Gathering::move(const Buffer& buffer, std::byte* data) {
-  if (buffer.in_bundle) {
-    return transfer_.move(buffer.piece, context_.bundles->extents(buffer.piece), buffer.due, data);
-  }
-  return transfer_.move(buffer.piece,
-                        buffer.whole
-                            ? plan::PieceExtents(buffer.piece)
-                            : plan::PieceExtents(*context_.plan, buffer.piece, buffer.contributors),
+  return transfer_.move(buffer.piece, context_.pieces->extents(buffer.piece, buffer.contributors),
                         buffer.due, data);
 }
 
 Status Gathering::fill(const Buffer& buffer, std::byte* data) {
   using Target = array::StridedCopy::Target;
-  StoreChoice& choice = context_.stores.filling;
   const std::int64_t bytes = buffer.piece.bytes;
-  const Target target = choice.next(bytes);
-  const std::int64_t began = processor_ns();
-  Status filled;
-  if (target == Target::cached) {
-    filled = move(buffer, data);
-  } else {
+  return context_.stores.filling.run(bytes, [&](Target target) {
+    if (target == Target::cached) return move(buffer, data);
     // The system stores through the caches. It therefore fills staging memory, in the caches of
     // this rank's core, from which data are copied past the caches of other cores.
     if (staging_.size() < static_cast<std::size_t>(bytes)) {
       staging_.resize(static_cast<std::size_t>(bytes));
     }
-    filled = move(buffer, staging_.data());
+    Status filled = move(buffer, staging_.data());
     array::StridedCopy whole;
     whole.bytes = bytes;
     whole.run(staging_.data(), data, Target::streamed);
-  }
-  choice.took(target, bytes, processor_ns() - began);
-  return filled;
+    return filled;
+  });
 }
 
 }  // namespace weir::aggregation

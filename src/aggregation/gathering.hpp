@@ -16,6 +16,7 @@
 #include "aggregation/move.hpp"
 #include "aggregation/piece_transfer.hpp"
 #include "plan/node_messages.hpp"
+#include "plan/piece_order.hpp"
 #include "plan/rank_pieces.hpp"
 #include "ranks/messages.hpp"
 
@@ -54,7 +55,6 @@ class Gathering {
     bool busy = false;
     plan::Piece piece;
     bool whole = false;  // no holes, so contributors do not matter
-    bool in_bundle = false;
     std::vector<plan::Contributor> contributors;
     std::int64_t from_node = 0;       // bytes from ranks of the own node
     std::optional<std::int64_t> due;  // argument of PieceTransfer::move()
@@ -65,7 +65,7 @@ class Gathering {
     std::vector<std::byte> message_data;
   };
 
-  void find_next() { has_next_ = pieces_.next(next_); }
+  void find_next();
   // Opens a buffer for the next piece if the buffer is free.
   bool open_next();
   void find_contributors(Buffer& buffer);
@@ -88,7 +88,7 @@ class Gathering {
   }
 
   const MoveContext& context_;
-  plan::AggregatorPieces pieces_;
+  plan::PieceOrder<plan::AggregatorPieces> pieces_;
   plan::Piece next_;
   bool has_next_ = false;
   // The busy buffers, in the order in which they were opened. The first complete one is next: as

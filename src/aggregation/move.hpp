@@ -12,7 +12,7 @@
 #include "aggregation/store_choice.hpp"
 #include "common/status.hpp"
 #include "plan/buffer_turns.hpp"
-#include "plan/cached_bundles.hpp"
+#include "plan/cached_pieces.hpp"
 #include "plan/plan.hpp"
 
 namespace weir::aggregation {
@@ -21,10 +21,10 @@ namespace weir::aggregation {
 struct MoveContext {
   MPI_Comm communicator = MPI_COMM_NULL;
   const NodeGroup& group;
-  std::shared_ptr<const plan::Plan> plan;        // of this rank's group
-  std::shared_ptr<plan::CachedBundles> bundles;  // of this rank
-  std::vector<RequestedPart> parts;              // arrays of the plan
-  bool watched = false;                          // whether one of `parts` is watched
+  std::shared_ptr<const plan::Plan> plan;      // of this rank's group
+  std::shared_ptr<plan::CachedPieces> pieces;  // of this rank
+  std::vector<RequestedPart> parts;            // arrays of the plan
+  bool watched = false;                        // whether one of `parts` is watched
   std::int64_t rank = 0;
   std::int64_t request = 0;  // number of the request, from 1
   std::int64_t buffers = 2;  // number of buffers of each aggregator

@@ -45,17 +45,16 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   plan::FileWindows windows(std::move(extents), gap);
   Status status;
   std::int64_t met = 0;  // bytes of the extents so far
-  plan::FileWindow window;
-  while (status.ok() && windows.next(window)) {
-    for (const plan::FileExtent& extent : window.extents) met += extent.bytes;
+  while (status.ok() && windows.next(window_)) {
+    for (const plan::FileExtent& extent : window_.extents) met += extent.bytes;
     // Extents come in the order of slabs, and all slabs of one file have one base.
-    const std::int64_t file = window.extents.front().file;
+    const std::int64_t file = window_.extents.front().file;
     if (in_bundle && piece.slabs[slab].file != file) {
       status = end_batch(buffer);
       while (piece.slabs[slab].file != file) ++slab;
       begin_part(piece.slabs[slab].array);
     }
-    if (status.ok()) status = add(window, buffer);
+    if (status.ok()) status = add(window_, buffer);
     if (!status.ok()) break;
     const auto full = is_full();
     if (!full) status = full.error();

@@ -63,6 +63,7 @@ class PieceTransfer {
     storage::Slice slice;
   };
   std::vector<Range> ranges_;
+  plan::FileWindow window_;  // the one that is added to it
   std::vector<Window> windows_;
   std::vector<std::byte> window_data_;
   std::size_t window_bytes_ = 0;

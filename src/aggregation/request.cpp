@@ -261,7 +261,7 @@ void CollectiveRequest::begin_moving() {
   MoveContext context{.communicator = state_.communicator,
                       .group = *state_.group,
                       .plan = planned_->plan,
-                      .bundles = planned_->bundles,
+                      .pieces = planned_->pieces,
                       .parts = checked_,
                       .watched = watched_,
                       .rank = state_.rank,

@@ -63,23 +63,32 @@ std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& p
   });
 }
 
-std::int64_t copy_bundle(const plan::CachedBundles::Copies& copies, bool to_buffer,
-                         std::span<const RequestedPart> parts, std::byte* buffer) {
+std::int64_t copy_as_known(const plan::CachedPieces::Copies& copies, bool to_buffer,
+                           std::span<const RequestedPart> parts, std::byte* buffer,
+                           array::StridedCopy::Target target) {
   const auto memory = [&](const auto& one) {
     return parts[static_cast<std::size_t>(one.array)]
         .part->pieces[static_cast<std::size_t>(one.part)]
         .data;
   };
-  for (const plan::CachedBundles::Run& one : copies.runs) {
+  using Target = array::StridedCopy::Target;
+  for (const plan::CachedPieces::Run& one : copies.runs) {
     std::byte* const own = memory(one) + one.in_memory;
     std::byte* const shared = buffer + one.in_buffer;
-    array::copy_swapped(to_buffer ? own : shared, to_buffer ? shared : own, one.bytes,
-                        swapped_in(parts, one.array));
+    const std::byte* const from = to_buffer ? own : shared;
+    std::byte* const to = to_buffer ? shared : own;
+    if (target == Target::cached) {
+      array::copy_swapped(from, to, one.bytes, swapped_in(parts, one.array));
+    } else {
+      array::StridedCopy run;
+      run.bytes = one.bytes;
+      run.run(from, to, target, swapped_in(parts, one.array));
+    }
   }
-  for (const plan::CachedBundles::Other& one : copies.others) {
+  for (const plan::CachedPieces::Other& one : copies.others) {
     std::byte* const own = memory(one);
-    one.copy.run(to_buffer ? own : buffer, to_buffer ? buffer : own,
-                 array::StridedCopy::Target::cached, swapped_in(parts, one.array));
+    one.copy.run(to_buffer ? own : buffer, to_buffer ? buffer : own, target,
+                 swapped_in(parts, one.array));
   }
   return copies.bytes;
 }

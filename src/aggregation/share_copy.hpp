@@ -17,7 +17,7 @@
 
 #include "aggregation/requested_part.hpp"
 #include "array/copy.hpp"
-#include "plan/cached_bundles.hpp"
+#include "plan/cached_pieces.hpp"
 #include "plan/plan.hpp"
 
 namespace weir::aggregation {
@@ -31,9 +31,10 @@ namespace weir::aggregation {
 std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& piece,
                                     std::int64_t rank, std::span<const RequestedPart> parts,
                                     std::byte* buffer, array::StridedCopy::Target target);
-// Copies between memory and the buffer of a bundle's piece.
-std::int64_t copy_bundle(const plan::CachedBundles::Copies& copies, bool to_buffer,
-                         std::span<const RequestedPart> parts, std::byte* buffer);
+// Does the same by copies that are known.
+std::int64_t copy_as_known(const plan::CachedPieces::Copies& copies, bool to_buffer,
+                           std::span<const RequestedPart> parts, std::byte* buffer,
+                           array::StridedCopy::Target target);
 std::int64_t copy_memory_and_message(const plan::Plan& plan, const plan::Piece& piece,
                                      std::int64_t rank, std::span<const RequestedPart> parts,
                                      std::byte* message);

@@ -15,6 +15,8 @@ constexpr int copies_between_rarest_tries = 384;
 // A try has found nothing new if its cost is within this share of the known one.
 constexpr double nothing_new = 0.5;
 constexpr double share_of_the_newest = 0.4;
+// A single slow copy, whose memory other programs drove out of the caches, does not change the way.
+constexpr double share_of_the_newest_if_slower = 0.25;
 
 }  // namespace
 
@@ -26,16 +28,20 @@ StoreChoice::Target StoreChoice::faster() const {
   return cached <= cached_is_worth * streamed ? Target::cached : Target::streamed;
 }
 
-StoreChoice::Target StoreChoice::next(std::int64_t bytes) {
-  if (bytes < least_bytes) return Target::cached;
+StoreChoice::Next StoreChoice::next(std::int64_t bytes) {
+  if (bytes < least_bytes) return {};
   const Target way = faster();
-  if (++since_tried_ < between_tries_) return way;
-  since_tried_ = 0;
-  return way == Target::cached ? Target::streamed : Target::cached;
+  if (++since_tried_ >= between_tries_) {
+    since_tried_ = 0;
+    return {way == Target::cached ? Target::streamed : Target::cached, true};
+  }
+  const bool is_known = cost_[static_cast<std::size_t>(way)] != 0;
+  if (is_known && ++since_timed_ < between_timings) return {way, false};
+  since_timed_ = 0;
+  return {way, true};
 }
 
 void StoreChoice::took(Target way, std::int64_t bytes, std::int64_t nanoseconds) {
-  if (bytes < least_bytes) return;
   const double cost = static_cast<double>(nanoseconds) / static_cast<double>(bytes);
   double& known = cost_[static_cast<std::size_t>(way)];
   if (known != 0 && way != faster()) {
@@ -43,7 +49,8 @@ void StoreChoice::took(Target way, std::int64_t bytes, std::int64_t nanoseconds)
     between_tries_ =
         is_new ? least_between_tries : std::min(2 * between_tries_, copies_between_rarest_tries);
   }
-  known = known == 0 ? cost : known + share_of_the_newest * (cost - known);
+  const double share = cost > known ? share_of_the_newest_if_slower : share_of_the_newest;
+  known = known == 0 ? cost : known + share * (cost - known);
 }
 
 std::int64_t processor_ns() {

@@ -18,8 +18,10 @@ struct Costs {
 int cached_of(StoreChoice& choice, int copies, const Costs& costs) {
   int cached = 0;
   for (int i = 0; i < copies; ++i) {
-    const Target way = choice.next(bytes);
-    choice.took(way, bytes, way == Target::cached ? costs.cached_ns : costs.streamed_ns);
+    const auto [way, is_timed] = choice.next(bytes);
+    if (is_timed) {
+      choice.took(way, bytes, way == Target::cached ? costs.cached_ns : costs.streamed_ns);
+    }
     if (way == Target::cached) ++cached;
   }
   return cached;
@@ -60,15 +62,38 @@ TEST(StoreChoice, FindsOutWhenTheOtherWayBecomesFaster) {
   EXPECT_GE(cached_of(choice, 200, {.cached_ns = 50'000, .streamed_ns = 100'000}), 180);
 }
 
+TEST(StoreChoice, TimesFewCopies) {
+  StoreChoice choice;
+  const Costs costs{.cached_ns = 100'000, .streamed_ns = 400'000};
+  cached_of(choice, 2000, costs);
+  int timed = 0;
+  for (int i = 0; i < 384; ++i) {
+    const auto [way, is_timed] = choice.next(bytes);
+    if (!is_timed) continue;
+    choice.took(way, bytes, way == Target::cached ? costs.cached_ns : costs.streamed_ns);
+    ++timed;
+  }
+  EXPECT_GE(timed, 384 / 24);
+  EXPECT_LE(timed, 384 / 24 + 1);
+}
+
+TEST(StoreChoice, StaysAfterOneSlowCopy) {
+  const Costs alike{.cached_ns = 100'000, .streamed_ns = 100'000};
+  StoreChoice choice;
+  cached_of(choice, 600, alike);
+  while (!choice.next(bytes).is_timed) {
+  }
+  choice.took(Target::cached, bytes, 290'000);
+  EXPECT_EQ(choice.next(bytes).way, Target::cached);
+}
+
 TEST(StoreChoice, LearnsNothingFromShortCopies) {
   StoreChoice choice;
   for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(choice.next(100), Target::cached);
-    choice.took(Target::cached, 100, 1'000'000);
+    EXPECT_EQ(choice.next(100).way, Target::cached);
+    EXPECT_FALSE(choice.next(100).is_timed);
   }
-  choice.took(choice.next(bytes), bytes, 100'000);
-  choice.took(choice.next(bytes), bytes, 100'000);
-  EXPECT_EQ(choice.next(bytes), Target::cached);
+  EXPECT_TRUE(choice.next(16 << 10).is_timed);
 }
 
 }  // namespace

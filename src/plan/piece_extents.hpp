@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <queue>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -32,8 +33,8 @@ class PieceExtents {
   explicit PieceExtents(const Piece& piece);
   // Generates the extents of what `contributors`, which are those of the piece, hold.
   PieceExtents(const Plan& plan, const Piece& piece, const std::vector<Contributor>& contributors);
-  // Generates extents that another PieceExtents has generated.
-  explicit PieceExtents(std::vector<FileExtent> known) : known_(std::move(known)) {}
+  // Generates extents that another PieceExtents has generated, and that outlive this object.
+  explicit PieceExtents(std::span<const FileExtent> known) : known_(known) {}
   // Returns false if no extent is left.
   bool next(FileExtent& extent);
 
@@ -58,7 +59,7 @@ class PieceExtents {
   // The offset of each source's next run, and the source's number; the smallest offset comes first.
   using Next = std::pair<std::int64_t, std::size_t>;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> order_;
-  std::vector<FileExtent> known_;
+  std::span<const FileExtent> known_;
   std::size_t next_known_ = 0;
   FileExtent waiting_;  // the part of the next extent that is known so far
   bool has_waiting_ = false;

@@ -1,6 +1,7 @@
 #include "plan/planner.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -10,7 +11,7 @@ namespace weir::plan {
 namespace {
 
 // The number of kinds of requests that a program typically makes in turn.
-constexpr int latest = 4;
+constexpr std::size_t latest = 4;
 // Limit on the number of arrays in all cached plans, if there are several plans: each array takes a
 // few kilobytes.
 constexpr std::size_t most_arrays = 16 << 10;
@@ -102,12 +103,18 @@ std::shared_ptr<const Planned> PlanCache::find(const Request& request, const Ove
   }
   ++hits_;
   entries_.splice(entries_.begin(), entries_, found->second);
+  forget_older_pieces();
   return found->second->planned;
+}
+
+void PlanCache::forget_older_pieces() {
+  if (entries_.size() > latest)
+    std::next(entries_.begin(), latest)->planned->pieces->forget_pieces();
 }
 
 std::shared_ptr<const Planned> PlanCache::find_latest(
     const Overrides& overrides, const std::function<bool(const CachedRequest&)>& is_asked_for) {
-  int looked_at = 0;
+  std::size_t looked_at = 0;
   for (auto entry = entries_.begin(); entry != entries_.end() && looked_at < latest;
        ++entry, ++looked_at) {
     if (entry->overrides != overrides || !is_asked_for(entry->known)) continue;
@@ -130,6 +137,7 @@ void PlanCache::insert(const Request& request, const Overrides& overrides,
   entries_.push_front({fingerprint, overrides, CachedRequest(request), std::move(planned)});
   by_fingerprint_[fingerprint] = entries_.begin();
   arrays_ += request.arrays.size();
+  forget_older_pieces();
   while (entries_.size() > capacity_ || (entries_.size() > 1 && arrays_ > most_arrays)) {
     by_fingerprint_.erase(entries_.back().fingerprint);
     arrays_ -= entries_.back().known.request().arrays.size();
@@ -182,10 +190,10 @@ Result<std::shared_ptr<const Planned>> Planner::plan(const Request& request,
   auto plan = Plan::create(request, topology, parameters,
                            Plan::group_of(topology, parameters.strategy, rank_));
   if (!plan) return plan.error();
-  auto bundles = std::make_shared<CachedBundles>(plan.value(), rank_);
+  auto pieces = std::make_shared<CachedPieces>(plan.value(), rank_);
   const std::int64_t bytes = bytes_of(*plan.value(), rank_);
   const auto planned = std::make_shared<const Planned>(
-      Planned{std::move(choice).value(), std::move(plan).value(), std::move(bundles), bytes});
+      Planned{std::move(choice).value(), std::move(plan).value(), std::move(pieces), bytes});
   cache_.insert(request, overrides, planned);
   return planned;
 }

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "common/status.hpp"
-#include "plan/cached_bundles.hpp"
+#include "plan/cached_pieces.hpp"
 #include "plan/cached_request.hpp"
 #include "plan/choice.hpp"
 #include "plan/plan.hpp"
@@ -21,15 +21,16 @@ namespace weir::plan {
 
 struct Planned {
   Choice choice;
-  std::shared_ptr<const Plan> plan;        // of the rank's group
-  std::shared_ptr<CachedBundles> bundles;  // of the rank
-  std::int64_t bytes = 0;                  // requested bytes in the rank's memory
+  std::shared_ptr<const Plan> plan;      // of the rank's group
+  std::shared_ptr<CachedPieces> pieces;  // of the rank
+  std::int64_t bytes = 0;                // requested bytes in the rank's memory
 };
 
 // A cache of plans by request and overrides: entries are looked up by fingerprint and compared in
 // full. The cache keeps the at most `capacity` (at least 1) plans used last, or fewer if they are
 // for thousands of arrays. Plans are small whatever the size of the arrays and the job, except for
-// explicit boxes, which they share with the request.
+// explicit boxes, which they share with the request. What a rank does with their pieces is kept for
+// a few of these plans (CachedPieces).
 class PlanCache {
  public:
   explicit PlanCache(std::size_t capacity) : capacity_(capacity > 0 ? capacity : 1) {}
@@ -52,6 +53,9 @@ class PlanCache {
   [[nodiscard]] std::int64_t misses() const { return misses_; }
 
  private:
+  // Called after another plan has become the one used last.
+  void forget_older_pieces();
+
   struct Entry {
     std::uint64_t fingerprint = 0;
     Overrides overrides;
