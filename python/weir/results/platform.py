@@ -284,9 +284,10 @@ class Simulation(Record):
     network_links: str | None = Field(
         default=None,
         description=(
-            "name of the edge with the rate of a link between switches; network_shape says which "
-            "links there are. Servers and stagers are nodes of that network, after the hosts, "
-            "unless the route to them says beside_network"
+            "name of the edge with the rate of a link between switches, or between neighbours in a "
+            "torus; network_shape says which links there are, or the network that is asked for, "
+            "where each job has one of its own. Servers and stagers are nodes of that network, "
+            "after the hosts, unless the route to them says beside_network"
         ),
     )
     copies: str | None = Field(
@@ -465,10 +466,6 @@ class Platform(Record):
         asked = [name for route in self.simulation.routes for name in route.edges]
         links = (self.simulation.messages, self.simulation.network_links)
         asked += [one for one in links if one is not None]
-        if self.simulation.network_links is not None and self.network_shape is None:
-            raise ValueError(
-                "simulation has network_links, but there is no network_shape: give both or none"
-            )
         copies = self.simulation.copies
         bounds = [one.up_to_bytes for one in self.simulation.cached_copies]
         if bounds != sorted(set(bounds)) or (bounds and copies is None):
