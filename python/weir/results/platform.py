@@ -181,6 +181,10 @@ class EdgeOperation(Record):
     how: str = Field(description="source of the figures")
 
 
+LEAF_SWITCH, SWITCH_ABOVE = "leaf switch", "switch above"
+"""Ends of the edge with the rate of a link of ``network_shape``, if it was discovered."""
+
+
 class Edge(Record):
     """A connection of two parts of the machine, with its rate and where that is from.
 
