@@ -22,7 +22,7 @@ namespace weir::sim {
 
 class Couriers {
  public:
-  using Start = std::function<simgrid::s4u::CommPtr(const Client& client, const Share& share)>;
+  using Start = std::function<simgrid::s4u::ActivityPtr(const Client& client, const Share& share)>;
 
   // Actors that wait for a message live on `home`; `start` begins one. The sources of the flows are
   // nodes.

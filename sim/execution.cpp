@@ -43,8 +43,8 @@ struct Buffers {
   struct Open {
     std::int64_t number;  // of the operation, over all steps
     std::int64_t buffer;
-    std::int64_t left = 0;  // what is under way to it
-    Comms messages = {};    // without couriers
+    std::int64_t left = 0;     // what is under way to it
+    Activities messages = {};  // without couriers
   };
 
   explicit Buffers(std::int64_t count) : busy(static_cast<std::size_t>(count)) {}
@@ -82,12 +82,12 @@ class Execution {
 
  private:
   void act(const Client& client);
-  sg4::CommPtr start_message(const Client& client, const Share& share);
-  Comms start_messages(const Client& client, const Operation& operation);
-  Comms start_exchange(const Client& client, const Operation& operation);
-  Comms start_gathering(const Client& client, const Operation& operation);
+  sg4::ActivityPtr start_message(const Client& client, const Share& share);
+  Activities start_messages(const Client& client, const Operation& operation);
+  Activities start_exchange(const Client& client, const Operation& operation);
+  Activities start_gathering(const Client& client, const Operation& operation);
   void add_message(const Client& client, std::int64_t place, double bytes);
-  void start_costs(const Client& client, const Operation& operation, Comms& comms);
+  void start_costs(const Client& client, const Operation& operation, Activities& activities);
   [[nodiscard]] static const Operation& operation_at(const Client& client, std::int64_t number) {
     return client.operations[static_cast<std::size_t>(number) % client.operations.size()];
   }
@@ -111,19 +111,19 @@ class Execution {
   double message_seconds_ = 0;
 };
 
-Comms Execution::start_exchange(const Client& client, const Operation& operation) {
-  Comms comms;
+Activities Execution::start_exchange(const Client& client, const Operation& operation) {
+  Activities activities;
   const Part* part = machine_.part_in_turn();
-  if (part == nullptr) return comms;
+  if (part == nullptr) return activities;
   for (const Share& share : client.sources(operation)) {
     const auto bytes = static_cast<double>(share.bytes);
-    comms.push_back(start(machine_.way_between(share.place, client.group), bytes));
-    operations_.add_beside_turns(share.place % part->units, comms.back(), bytes);
+    activities.push_back(start(machine_.way_between(share.place, client.group), bytes));
+    operations_.add_beside_turns(share.place % part->units, activities.back(), bytes);
     if (share.place != client.group) {
-      operations_.add_beside_turns(client.group % part->units, comms.back(), bytes);
+      operations_.add_beside_turns(client.group % part->units, activities.back(), bytes);
     }
   }
-  return comms;
+  return activities;
 }
 
 // Adds the bytes to the loads of the nodes' links that are simulated.
@@ -141,28 +141,29 @@ void Execution::add_message(const Client& client, std::int64_t place, double byt
 
 // What each message costs besides its bytes passes the link into its receiver, as bytes that take
 // as long; or the client's link, if receivers are not known.
-void Execution::start_costs(const Client& client, const Operation& operation, Comms& comms) {
+void Execution::start_costs(const Client& client, const Operation& operation,
+                            Activities& activities) {
   const double seconds = asked_.messages.seconds_each * static_cast<double>(operation.messages);
   if (seconds <= 0) return;
   if (!asked_.read) {
     const double bytes = seconds * machine_.rate_of_messages(client.node);
-    comms.push_back(start(machine_.way_into(client.node), bytes));
+    activities.push_back(start(machine_.way_into(client.node), bytes));
     operations_.add_to_link_into(client.node, 0, seconds);
   } else if (flows_.sources != Sources::nodes) {
     const double bytes = seconds * machine_.rate_of_messages(client.node);
-    comms.push_back(start(machine_.way_out_of(client.node), bytes));
+    activities.push_back(start(machine_.way_out_of(client.node), bytes));
     operations_.add_to_link_out_of(client.node, 0, seconds);
   } else {
     const double each = seconds / operation.sources;
     for (const Share& share : client.sources(operation)) {
       const double bytes = each * machine_.rate_of_messages(share.place);
-      comms.push_back(start(machine_.way_into(share.place), bytes));
+      activities.push_back(start(machine_.way_into(share.place), bytes));
       operations_.add_to_link_into(share.place, 0, each);
     }
   }
 }
 
-sg4::CommPtr Execution::start_message(const Client& client, const Share& share) {
+sg4::ActivityPtr Execution::start_message(const Client& client, const Share& share) {
   const auto bytes = static_cast<double>(share.bytes);
   const Way way = machine_.way_of_messages(client, share.place);
   operations_.add_to_network_links(way, bytes);
@@ -171,31 +172,31 @@ sg4::CommPtr Execution::start_message(const Client& client, const Share& share) 
 }
 
 // Starts those messages of an operation that do not wait for slots, and what all of them cost.
-Comms Execution::start_messages(const Client& client, const Operation& operation) {
-  Comms comms;
+Activities Execution::start_messages(const Client& client, const Operation& operation) {
+  Activities activities;
   const bool exchanges = flows_.sources == Sources::io_groups;
-  if (exchanges) comms = start_exchange(client, operation);
-  if (operation.messages == 0 || asked_.messages.bytes_per_second <= 0) return comms;
+  if (exchanges) activities = start_exchange(client, operation);
+  if (operation.messages == 0 || asked_.messages.bytes_per_second <= 0) return activities;
   const Share whole{0, operation.message_bytes};
   const std::span<const Share> sources = exchanges || operation.sources == 0
                                              ? std::span<const Share>(&whole, 1)
                                              : client.sources(operation);
   if (!couriers_) {
-    for (const Share& share : sources) comms.push_back(start_message(client, share));
+    for (const Share& share : sources) activities.push_back(start_message(client, share));
   }
-  start_costs(client, operation, comms);
-  return comms;
+  start_costs(client, operation, activities);
+  return activities;
 }
 
 // Starts the messages and the copies of a piece, which pass at the same time.
-Comms Execution::start_gathering(const Client& client, const Operation& operation) {
-  Comms comms = start_messages(client, operation);
+Activities Execution::start_gathering(const Client& client, const Operation& operation) {
+  Activities activities = start_messages(client, operation);
   for (const Copy& one : client.copies_of(operation)) {
     const auto bytes = static_cast<double>(one.bytes);
-    comms.push_back(start(machine_.way_of_copy(one.rank), bytes));
+    activities.push_back(start(machine_.way_of_copy(one.rank), bytes));
     operations_.add_to_copies(one.node, bytes, bytes / machine_.rate_of_copies());
   }
-  return comms;
+  return activities;
 }
 
 void Execution::begin_step() {
@@ -215,7 +216,7 @@ void Execution::open(Buffers& buffers, const Client& client, std::int64_t number
   Buffers::Open& opened =
       buffers.open.emplace_back(Buffers::Open{.number = number, .buffer = buffer});
   const Operation& operation = operation_at(client, number);
-  Comms messages = start_gathering(client, operation);
+  Activities messages = start_gathering(client, operation);
   if (!couriers_) {
     // An actor for each of very many pieces would take too much memory.
     opened.left = std::ssize(messages);

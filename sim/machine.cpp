@@ -155,17 +155,22 @@ void Machine::add_network_way(NetworkWays& ways, std::int64_t from, std::int64_t
 void Machine::make_message_host(std::int64_t node) {
   sg4::Host*& made = message_hosts_[node];
   if (made != nullptr) return;
-  made = host(fmt::format("messages {}", node), {sg4::LinkInRoute(link_out_of(node))},
-              {sg4::LinkInRoute(link_into(node))});
+  const std::string name = fmt::format("messages {}", node);
+  if (messages_pass_one_link()) {
+    made = zone_->create_host(name, rate_of_messages(node));
+    made->seal();
+    return;
+  }
+  made = host(name, {sg4::LinkInRoute(link_out_of(node))}, {sg4::LinkInRoute(link_into(node))});
 }
 
 void Machine::make_messages(const Client& client) {
   make_message_host(client.node);
+  if (messages_pass_one_link()) return;
   const Links none;
   const Links out = {sg4::LinkInRoute(link_out_of(client.node))};
   const Links into = {sg4::LinkInRoute(link_into(client.node))};
   const bool by_node = sources_ == Sources::nodes;
-  if (!by_node && sources_ != Sources::switches) return;
   for (const Operation& one : client.operations) {
     for (const Share& share : client.sources(one)) {
       const std::int64_t other = share.place;
@@ -260,7 +265,8 @@ std::vector<std::string> Machine::unused_slow() const {
     }
   }
   for (const auto& [node, share] : asked_.messages.slow) {
-    if (links_into_nodes_.count(node) == 0) unused.push_back(fmt::format("node {}", node));
+    const bool used = links_into_nodes_.count(node) > 0 || message_hosts_.count(node) > 0;
+    if (!used) unused.push_back(fmt::format("node {}", node));
   }
   if (!asked_.network) return unused;
   for (const auto& [name, share] : asked_.network->slow) {
@@ -301,13 +307,19 @@ std::int64_t Machine::end_of(const Client& client, std::int64_t place) const {
 }
 
 Machine::Links Machine::links_of_rest(const Client& client, bool at_start, std::int64_t place) {
-  Links links;
+  // The same flows pass the units of parts with the same users and as many units, so the slowest of
+  // these is the only limit.
+  std::map<std::pair<Users, std::int64_t>, sg4::Link*> slowest;
   for (std::size_t i = 0; i < asked_.parts.size(); ++i) {
     const Part& part = asked_.parts[i];
     const bool starts = part.users == Users::node || part.users == Users::group;
     if (part.in_turn() || starts != at_start) continue;
-    links.emplace_back(link_of(i, unit_of(part, client, place)));
+    sg4::Link* const link = link_of(i, unit_of(part, client, place));
+    sg4::Link*& kept = slowest[{part.users, part.units}];
+    if (kept == nullptr || link->get_bandwidth() < kept->get_bandwidth()) kept = link;
   }
+  Links links;
+  for (const auto& [which, link] : slowest) links.emplace_back(link);
   return links;
 }
 
@@ -333,8 +345,18 @@ Way Machine::way_of_rest(const Client& client, std::int64_t place) const {
   return {starts_.at(start_of(client)), ends_.at(end_of(client, place))};
 }
 
+Way Machine::way_into(std::int64_t node) const {
+  sg4::Host* const host = message_hosts_.at(node);
+  return messages_pass_one_link() ? Way{.from = host} : Way{.from = home_, .to = host};
+}
+
+Way Machine::way_out_of(std::int64_t node) const {
+  sg4::Host* const host = message_hosts_.at(node);
+  return messages_pass_one_link() ? Way{.from = host} : Way{.from = host, .to = home_};
+}
+
 Way Machine::way_of_messages(const Client& client, std::int64_t place) const {
-  const bool has_place = sources_ == Sources::nodes || sources_ == Sources::switches;
+  const bool has_place = !messages_pass_one_link();
   const std::int64_t from = asked_.read ? client.node : place;
   const std::int64_t to = asked_.read ? place : client.node;
   if (asked_.network && has_place) {

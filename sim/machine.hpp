@@ -2,6 +2,10 @@
 // flow crosses the links of the units that it uses; SimGrid shares each link equally among its
 // flows (max-min fairness). No link is common to all flows unless a part has one unit: such a link
 // couples all flows, and the time of a simulation then grows with their square.
+//
+// Where flows pass no other link than one that they share with flows of the same kind, that link is
+// a processor, whose work SimGrid shares in the same way. SimGrid 3 keeps all flows between hosts
+// in one list and goes through it whenever one ends; work is in the list of its actor.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +22,8 @@
 
 namespace weir::sim {
 
-// A flow between these two crosses certain links.
+// A flow between these two crosses certain links. Without the second one, it is work of the first
+// one, which then stands for the only link of the flow.
 struct Way {
   simgrid::s4u::Host* from = nullptr;
   simgrid::s4u::Host* to = nullptr;
@@ -62,8 +67,8 @@ class Machine {
   // `place` is. The link of a node at that end is on the way if it is a node.
   [[nodiscard]] Way way_of_messages(const Client& client, std::int64_t place) const;
   // The ways that pass nothing but a node's own link for messages.
-  [[nodiscard]] Way way_into(std::int64_t node) const { return {home_, message_hosts_.at(node)}; }
-  [[nodiscard]] Way way_out_of(std::int64_t node) const { return {message_hosts_.at(node), home_}; }
+  [[nodiscard]] Way way_into(std::int64_t node) const;
+  [[nodiscard]] Way way_out_of(std::int64_t node) const;
   // The way of a rank's copies in the memory of its node, which `client` has among its copies.
   [[nodiscard]] Way way_of_copy(std::int64_t rank) const { return {copy_hosts_.at(rank), home_}; }
   // Returns the rate of all copies in the memory of a node.
@@ -96,6 +101,10 @@ class Machine {
                        std::int64_t from_node, std::int64_t to_node, const Links& behind);
   void make_messages(const Client& client);
   void make_copies(const Client& client);
+  // Returns whether every message passes the link of the client's node and no other one.
+  [[nodiscard]] bool messages_pass_one_link() const {
+    return sources_ == Sources::none || sources_ == Sources::io_groups;
+  }
   void make_message_host(std::int64_t node);
   void make_nodes();
   void make_rest_on_network(const Client& client);

@@ -45,13 +45,18 @@ PartLoad UnitLoads::summary(const std::string& name, const SlowUnits& slow) cons
       [&](std::int64_t unit) { return speed_of(slow, unit); });
 }
 
-sg4::CommPtr start(const Way& way, double bytes) {
+sg4::ActivityPtr start(const Way& way, double bytes) {
+  if (way.to == nullptr) {
+    sg4::ExecPtr work = sg4::Exec::init()->set_host(way.from)->set_flops_amount(bytes);
+    work->start();
+    return work;
+  }
   return sg4::Comm::sendto_async(way.from, way.to, static_cast<std::uint64_t>(bytes));
 }
 
-void wait_all(Comms& comms) {
-  for (sg4::CommPtr& one : comms) one->wait();
-  comms.clear();
+void wait_all(Activities& activities) {
+  for (sg4::ActivityPtr& one : activities) one->wait();
+  activities.clear();
 }
 
 Operations::Operations(const Description& asked, const Flows& flows, Machine::Nodes nodes)
@@ -67,7 +72,7 @@ Operations::Operations(const Description& asked, const Flows& flows, Machine::No
   }
 }
 
-void Operations::add_beside_turns(std::int64_t unit, const sg4::CommPtr& flow, double bytes) {
+void Operations::add_beside_turns(std::int64_t unit, const sg4::ActivityPtr& flow, double bytes) {
   const Part& part = *machine_.part_in_turn();
   // Units at which nobody takes a turn are not in the map.
   if (const auto found = turns_.find(unit); found != turns_.end()) {
@@ -86,7 +91,7 @@ void Operations::add_to_network_links(const Way& way, double bytes) {
 
 double Operations::carried_beside(Turns& turns) {
   double left = 0;
-  std::erase_if(turns.beside, [&](const sg4::CommPtr& flow) {
+  std::erase_if(turns.beside, [&](const sg4::ActivityPtr& flow) {
     const double remaining = flow->get_remaining();
     left += remaining;
     return remaining <= 0;
@@ -103,16 +108,16 @@ PartLoad Operations::network_load() const {
       });
 }
 
-Comms Operations::start_rest(const Client& client, const Operation& operation) {
-  Comms comms;
-  if (!machine_.has_rest()) return comms;
+Activities Operations::start_rest(const Client& client, const Operation& operation) {
+  Activities activities;
+  if (!machine_.has_rest()) return activities;
   const Share whole{0, operation.bytes};
   const std::span<const Share> shares =
       operation.targets > 0 ? client.targets(operation) : std::span<const Share>(&whole, 1);
   for (const Share& share : shares) {
     const auto bytes = static_cast<double>(share.bytes);
     const Way way = machine_.way_of_rest(client, share.place);
-    comms.push_back(start(way, bytes));
+    activities.push_back(start(way, bytes));
     add_to_network_links(way, bytes);
     for (std::size_t i = 0; i < asked_.parts.size(); ++i) {
       const Part& part = asked_.parts[i];
@@ -121,7 +126,7 @@ Comms Operations::start_rest(const Client& client, const Operation& operation) {
       loads_[i].add(unit, bytes, bytes / (part.bytes_per_second * speed_of(part.slow, unit)));
     }
   }
-  return comms;
+  return activities;
 }
 
 void Operations::take_turn(const Part& part, const Client& client, const Operation& operation) {
@@ -129,16 +134,24 @@ void Operations::take_turn(const Part& part, const Client& client, const Operati
   const std::int64_t unit = machine_.turn_of(client) % part.units;
   Turns& turns = turns_.at(unit);
   const double began = sg4::Engine::get_clock();
-  const double carried_before = carried_beside(turns);
-  const sg4::CommPtr flow = start(machine_.way_in_turn(machine_.turn_of(client)), bytes);
+  const double speed = speed_of(part.slow, unit);
+  const double rate = part.bytes_per_second * speed;
   double seconds = static_cast<double>(operation.calls) * part.operation_seconds;
   if (part.copy_bytes_per_second > 0) seconds += bytes / part.copy_bytes_per_second;
-  sg4::this_actor::sleep_for(seconds / speed_of(part.slow, unit));
-  flow->wait();
-  // The unit is busy for the whole turn. What passed beside the operation has its own share of the
-  // time already.
-  const double seconds_beside = (carried_beside(turns) - carried_before) /
-                                (part.bytes_per_second * speed_of(part.slow, unit));
+  seconds /= speed;
+  double seconds_beside = 0;
+  if (asked_.exchange.aggregators_on_first_nodes > 0) {
+    const double carried_before = carried_beside(turns);
+    const sg4::ActivityPtr flow = start(machine_.way_in_turn(machine_.turn_of(client)), bytes);
+    sg4::this_actor::sleep_for(seconds);
+    flow->wait();
+    // The unit is busy for the whole turn. What passed beside the operation has its own share of
+    // the time already.
+    seconds_beside = (carried_beside(turns) - carried_before) / rate;
+  } else {
+    // No other flow passes the unit during the turn.
+    sg4::this_actor::sleep_for(std::max(seconds, bytes / rate));
+  }
   loads_[static_cast<std::size_t>(machine_.number_in_turn())].add(
       unit, bytes, sg4::Engine::get_clock() - began - seconds_beside);
 }
@@ -153,7 +166,7 @@ void Operations::transfer(const Client& client, const Operation& operation) {
     turns->turn->acquire();
   }
   const double began = sg4::Engine::get_clock();
-  Comms rest = start_rest(client, operation);
+  Activities rest = start_rest(client, operation);
   if (turns != nullptr) {
     take_turn(*part, client, operation);
     turns->turn->release();

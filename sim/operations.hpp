@@ -17,10 +17,10 @@
 
 namespace weir::sim {
 
-using Comms = std::vector<simgrid::s4u::CommPtr>;
+using Activities = std::vector<simgrid::s4u::ActivityPtr>;
 
-[[nodiscard]] simgrid::s4u::CommPtr start(const Way& way, double bytes);
-void wait_all(Comms& comms);
+[[nodiscard]] simgrid::s4u::ActivityPtr start(const Way& way, double bytes);
+void wait_all(Activities& activities);
 
 // Loads of the units of one part.
 class UnitLoads {
@@ -56,7 +56,7 @@ class Operations {
   // Called by an actor: does one operation of the client, whose messages have come.
   void transfer(const Client& client, const Operation& operation);
   // Adds what a flow carries through a unit of the part in turn beside its operations.
-  void add_beside_turns(std::int64_t unit, const simgrid::s4u::CommPtr& flow, double bytes);
+  void add_beside_turns(std::int64_t unit, const simgrid::s4u::ActivityPtr& flow, double bytes);
   // Adds bytes to the loads of the links between switches.
   void add_to_network_links(const Way& way, double bytes);
   // Add to the loads of a node's own link for messages.
@@ -87,11 +87,11 @@ class Operations {
     simgrid::s4u::SemaphorePtr turn;
     simgrid::s4u::SemaphorePtr places;  // of operations under way on the rest of the way, or null
     // Flows beside operations that may be under way, and the bytes of all that have begun.
-    std::vector<simgrid::s4u::CommPtr> beside;
+    Activities beside;
     double begun_beside = 0;
   };
 
-  [[nodiscard]] Comms start_rest(const Client& client, const Operation& operation);
+  [[nodiscard]] Activities start_rest(const Client& client, const Operation& operation);
   void take_turn(const Part& part, const Client& client, const Operation& operation);
   // Returns the bytes that flows beside operations have carried so far.
   [[nodiscard]] static double carried_beside(Turns& turns);

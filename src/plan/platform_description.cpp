@@ -271,7 +271,7 @@ std::int64_t read_nodes_per_io_group(Reader& reader, const toml::table& document
       .value_or(0);
 }
 
-// A user adds the shape of the network, too.
+// A user adds the shape of the network, too, or `weir platform discover` has found it.
 std::optional<topology::Network> read_shape(Reader& reader, const toml::table& document) {
   const toml::node_view<const toml::node> node = document["network_shape"];
   if (!node) return std::nullopt;

@@ -29,6 +29,7 @@ from weir.platform.discovery.description import MOST_NAMED_EDGES, describe, edge
 from weir.platform.discovery.findings import Certainty, Finding, Link, Place
 from weir.platform.discovery.hardware import hardware_of
 from weir.platform.discovery.recording import NODES_FOLDER, read_recording
+from weir.platform.discovery.shape import Tree, tree_of
 from weir.platform.discovery.texts import DiscoveryError
 from weir.results.platform_file import load_platform, write_platform
 
@@ -199,6 +200,67 @@ def test_a_description_has_groups_wiring_and_hardware(tmp_path: Path) -> None:
     assert (edge.from_, edge.to, edge.units, edge.origin) == ("node", "leaf1", 2, "discovered")
     assert edge.rate_bytes_per_second is not None
     assert edge.rate_bytes_per_second.value == 12.5e9
+    assert platform.network_shape == "switches:2"
+    links = platform.edges[-1]
+    assert (links.name, links.units) == ("leaf switch -> switch above", 2)
+    assert links.rate_bytes_per_second is not None
+    assert links.rate_bytes_per_second.value == 25e9
+
+
+def cabled(places: dict[str, str], *links: Link) -> Choice:
+    known = {node: Place(leaf) for node, leaf in places.items()}
+    finding = Finding("fabric", Certainty.SEEN, "leaf switch", known, links=links)
+    return Choice((finding,), (), finding, "", ())
+
+
+TWO_LEAVES = {"n1": "a", "n2": "a", "n3": "b"}
+
+
+def test_leaves_with_the_same_links_upwards_are_a_tree() -> None:
+    ways = [Link(leaf, spine, 2, 10e9) for leaf in "ab" for spine in ("s", "t")]
+    tree = tree_of(list(TWO_LEAVES), cabled(TWO_LEAVES, *ways))
+    assert isinstance(tree, Tree)
+    assert (tree.text, tree.leaves, tree.bytes_per_second) == ("fat-tree:2x2", 2, 20e9)
+    mixed = tree_of(
+        list(TWO_LEAVES),
+        cabled(TWO_LEAVES, *(Link(leaf, "s", 1, rate) for leaf in "ab" for rate in (5e9, 10e9))),
+    )
+    assert isinstance(mixed, Tree)
+    assert (mixed.text, mixed.bytes_per_second) == ("switches:2", 15e9)
+
+
+@pytest.mark.parametrize(
+    ("places", "links", "reason"),
+    [
+        (TWO_LEAVES, [], "no source says which cables are between switches"),
+        ({"n1": "a", "n2": "a"}, [Link("node", "a", 2)], "fabric does not know n3"),
+        (
+            dict.fromkeys(TWO_LEAVES, "a"),
+            [Link("node", "a", 3)],
+            "all nodes are on one leaf switch",
+        ),
+        ({**TWO_LEAVES, "n2": "b"}, [Link("a", "s", 1, 1e9)], "not every leaf switch has equally"),
+        (TWO_LEAVES, [Link("a", "s", 1)], "fabric does not say how fast a reaches s"),
+        (TWO_LEAVES, [Link("a", "b", 1, 1e9)], "a and b are connected without a switch above"),
+        (TWO_LEAVES, [Link("a", "s", 1, 1e9)], "no switch above b is known"),
+        (
+            TWO_LEAVES,
+            [Link("a", "s", 1, 1e9), Link("b", "s", 2, 1e9)],
+            "b and a have different connections to switches above",
+        ),
+        (
+            TWO_LEAVES,
+            [Link(leaf, "s", 1, 1e9) for leaf in "ab"] + [Link(leaf, "t", 1, 2e9) for leaf in "ab"],
+            "a reaches the switches above at different rates",
+        ),
+    ],
+)
+def test_other_networks_have_no_shape_and_say_why(
+    places: dict[str, str], links: list[Link], reason: str
+) -> None:
+    why = tree_of(list(TWO_LEAVES), cabled(places, *links))
+    assert isinstance(why, str)
+    assert why.startswith(reason)
 
 
 def test_groups_that_are_not_regular_are_a_list_in_the_description(
@@ -286,7 +348,7 @@ def test_a_given_description_has_the_last_word_and_says_where(
     assert (both.hosts, both.nodes_per_io_group) == (9, 1)
     assert both.stages == load_platform(file).stages
     assert both.topology["network"]["unit"] == "leaf switch"
-    assert len(both.edges) == 4
+    assert len(both.edges) == 5
     shown = capsys.readouterr().out
     assert f"Overridden: hosts is 9 by {file}, not 4 as discovered" in shown
     assert f"Overridden: nodes_per_io_group is 1 by {file}, not 2 as discovered" in shown
@@ -318,12 +380,14 @@ def test_what_is_found_and_what_is_not_is_printed(capsys: pytest.CaptureFixture[
     assert any(
         line.startswith("Lustre's LNet routes") and "no node has LNet" in line for line in lines
     )
-    assert lines[-4:] == [
+    assert lines[-5:] == [
         "I/O groups: 2, the nodes of each leaf switch by InfiniBand (ibnetdiscover), reported by "
         "the system itself; it is the most certain source that knows all nodes",
         "  0: n[1-2] (leaf1)",
         "  1: n[3-4] (leaf2)",
         "WEIR_IO_GROUPS=2",
+        "Network: switches:2, 23.3 GiB/s from a leaf switch to a switch above it, by InfiniBand "
+        "(ibnetdiscover); weir sim lets messages pass its links",
     ]
     assert err == ""
 

@@ -167,12 +167,16 @@ def test_a_network_lies_between_the_nodes_and_the_servers_behind_them() -> None:
     assert made["network"] == {"shape": "fat-tree:16x8", "bytes_per_second": 25e9, "first_end": 128}
     assert describe(machine, made_up(network="8x8x3"))["network"]["shape"] == "8x8x3"
     assert "network" not in describe(intrepid(), glean())
-    with pytest.raises(BenchError, match="intrepid has no rate for links between switches"):
-        describe(intrepid(), glean(network="8x8x16"))
-    shapeless = machine.model_dump(mode="json", by_alias=True)
-    shapeless["network_shape"] = None
-    with pytest.raises(ValidationError, match="there is no network_shape"):
-        Platform.model_validate(shapeless)
+    with pytest.raises(BenchError, match="franklin has no rate for links between switches"):
+        describe(find_platform("franklin"), made_up(20, network="8x8x16"))
+
+
+def test_a_job_has_a_torus_of_its_own_beside_the_way_to_the_storage() -> None:
+    made = describe(intrepid(), glean(network="8x8x16"))
+    assert made["network"] == {"shape": "8x8x16", "bytes_per_second": 425e6}
+    assert "network" not in describe(intrepid(), glean())
+    with pytest.raises(BenchError, match="franklin has no network between nodes"):
+        describe(find_platform("franklin"), made_up(20, slow=(slow_in("link=place 0:0.5"),)))
 
 
 def test_io_groups_are_asked_for_where_the_way_has_none() -> None:
@@ -217,7 +221,7 @@ def test_slow_units_are_those_of_their_parts() -> None:
     ("text", "said"),
     [
         ("target=7:0.5", "there is no target on the way; give node, target"),
-        ("link=switch 0 up 1:0.5", "intrepid has no network between nodes"),
+        ("link=switch 0 up 1:0.5", "intrepid has no network of one shape: give that of the job"),
         ("stager=last:0.5", "give the number of a unit"),
     ],
 )

@@ -51,6 +51,26 @@ def test_a_probed_machine_has_the_rate_of_its_storage(read: bool, rate: float) -
     assert simulate(probed(), asked).bytes_per_second == pytest.approx(rate, rel=0.3)
 
 
+def test_discovered_links_between_switches_are_passed_by_messages_alone() -> None:
+    stages = [
+        make_stage("node link", 1e9, kind="node link", units=4, routes=["network"]),
+        make_stage("storage write", 1e9, direction="write", routes=["durable"]),
+    ]
+    edge = {"from": "leaf switch", "to": "switch above", "source": "here", "origin": "discovered"}
+    given = {
+        "hosts": 4,
+        "ranks_per_host": 1,
+        "network_shape": "fat-tree:2x2",
+        "edges": [{**edge, "rate_bytes_per_second": 25e9}],
+        "measured_utc": "2026-01-01T00:00:00Z",
+    }
+    asked = Asked("array", 4, strategy="two-phase", shape="1kx1k")
+    made = describe(make_platform(stages, **given), asked)
+    assert made["network"] == {"shape": "fat-tree:2x2", "bytes_per_second": 25e9}
+    without = make_platform(stages, **{**given, "edges": []})
+    assert "network" not in describe(without, asked)
+
+
 def with_simulation(platform: Platform, **more: Any) -> Platform:
     """Returns the description with more in its simulation, checked."""
     given = platform.model_dump(mode="json", by_alias=True)

@@ -181,6 +181,10 @@ class EdgeOperation(Record):
     how: str = Field(description="source of the figures")
 
 
+LEAF_SWITCH, SWITCH_ABOVE = "leaf switch", "switch above"
+"""Ends of the edge with the rate of a link of ``network_shape``, if it was discovered."""
+
+
 class Edge(Record):
     """A connection of two parts of the machine, with its rate and where that is from.
 
@@ -284,9 +288,10 @@ class Simulation(Record):
     network_links: str | None = Field(
         default=None,
         description=(
-            "name of the edge with the rate of a link between switches; network_shape says which "
-            "links there are. Servers and stagers are nodes of that network, after the hosts, "
-            "unless the route to them says beside_network"
+            "name of the edge with the rate of a link between switches, or between neighbours in a "
+            "torus; network_shape says which links there are, or the network that is asked for, "
+            "where each job has one of its own. Servers and stagers are nodes of that network, "
+            "after the hosts, unless the route to them says beside_network"
         ),
     )
     copies: str | None = Field(
@@ -465,10 +470,6 @@ class Platform(Record):
         asked = [name for route in self.simulation.routes for name in route.edges]
         links = (self.simulation.messages, self.simulation.network_links)
         asked += [one for one in links if one is not None]
-        if self.simulation.network_links is not None and self.network_shape is None:
-            raise ValueError(
-                "simulation has network_links, but there is no network_shape: give both or none"
-            )
         copies = self.simulation.copies
         bounds = [one.up_to_bytes for one in self.simulation.cached_copies]
         if bounds != sorted(set(bounds)) or (bounds and copies is None):

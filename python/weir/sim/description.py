@@ -230,9 +230,12 @@ def _network(
                 USAGE,
             )
         return {}
+    shape = asked.network or platform.network_shape
+    if shape is None:
+        return {}
     return {
         "network": {
-            "shape": asked.network or platform.network_shape,
+            "shape": shape,
             "bytes_per_second": platform.rate_of(simulation.network_links),
             **({} if route.beside_network else {"first_end": platform.hosts}),
         }
@@ -249,9 +252,14 @@ def _make_slow(
     """Adds a slow unit to what the description says of its part; raises ``BenchError``."""
     if slow.part == "link":
         if network is None:
+            known = platform.simulation is not None and platform.simulation.network_links
             raise BenchError(
-                f"--slow link={slow.unit}: platform {platform.name} has no network between nodes, "
-                "which is network_links in [simulation]",
+                f"--slow link={slow.unit}: platform {platform.name} "
+                + (
+                    "has no network of one shape: give that of the job with --network"
+                    if known
+                    else "has no network between nodes, which is network_links in [simulation]"
+                ),
                 USAGE,
             )
         network.setdefault("slow", []).append({"link": slow.unit, "share": slow.share})

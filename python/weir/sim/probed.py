@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weir.results.platform import Platform, PlatformStage
+from weir.results.platform import LEAF_SWITCH, SWITCH_ABOVE, Platform, PlatformStage
 
 NODE = "compute node"
 NETWORK = "network"
@@ -36,7 +36,8 @@ def with_simulation(platform: Platform, direction: str) -> Platform:
 
     The way has the stages of durable writes or of reads from storage, in their order. The fixed
     cost of a node's stage counts; that of a target does not, because the simulation has operations
-    in turn at nodes only. The platform is returned as it is if it has a simulation, was not
+    in turn at nodes only. Messages pass the links between switches that ``weir platform discover``
+    has described. The platform is returned as it is if it has a simulation, was not
     measured, or has no such stage.
     """
     if platform.simulation is not None or platform.measured_utc is None:
@@ -60,6 +61,16 @@ def with_simulation(platform: Platform, direction: str) -> Platform:
         way.append(f"{before} -> {stage.name}")
         before = stage.name
     simulation["routes"] = [{"to": "storage", "edges": way, "how": SOURCE}]
+    links = f"{LEAF_SWITCH} -> {SWITCH_ABOVE}"
+    if platform.network_shape is not None and any(edge.name == links for edge in platform.edges):
+        # Rates of stages are those that the probe found through whatever is on the way to storage.
+        simulation["network_links"] = links
+        simulation["routes"][0]["beside_network"] = True
+        edges += [
+            edge.model_dump(mode="json", by_alias=True)
+            for edge in platform.edges
+            if edge.name == links
+        ]
     document = platform.model_dump(mode="json", by_alias=True)
     return Platform.model_validate({**document, "edges": edges, "simulation": simulation})
 

@@ -16,8 +16,9 @@ from weir.platform.discovery.choice import (
 from weir.platform.discovery.findings import Finding, Link
 from weir.platform.discovery.hardware import Hardware
 from weir.platform.discovery.recording import Recording
+from weir.platform.discovery.shape import Tree, tree_of
 from weir.results.host_list import fold_hosts
-from weir.results.platform import Edge, Platform
+from weir.results.platform import LEAF_SWITCH, SWITCH_ABOVE, Edge, Platform
 from weir.results.record import Quantity
 
 MOST_LISTED_HOSTS = 4096
@@ -50,6 +51,7 @@ def describe(
         topology["network"] = _network(choice.taken)
         if choice.divides:
             topology["io_groups"] = io_groups_text(numbers)
+    tree = tree_of(recording.names, choice)
     return Platform(
         format="weir-platform",
         format_version=1,
@@ -61,8 +63,9 @@ def describe(
         hosts=hosts,
         ranks_per_host=known or cores or 1,
         nodes_per_io_group=size,
+        network_shape=tree.text if isinstance(tree, Tree) else None,
         stages=[],
-        edges=edges_of(choice),
+        edges=[*edges_of(choice), *_edges_of_tree(tree)],
     )
 
 
@@ -129,6 +132,14 @@ def _together(finding: Finding, links: list[Link]) -> list[Link]:
     return [Link(from_, to, count, rate) for (from_, to, rate), count in total.items()]
 
 
+def _edges_of_tree(tree: Tree | str) -> list[Edge]:
+    """Returns the edge that says how fast a link of the described shape is."""
+    if isinstance(tree, str):
+        return []
+    link = Link(LEAF_SWITCH, SWITCH_ABOVE, tree.leaves * tree.above, tree.bytes_per_second)
+    return _edges(tree.source, [link])
+
+
 def _rate(bytes_per_second: float | None) -> Quantity | None:
     if bytes_per_second is None:
         return None
@@ -160,7 +171,7 @@ def override(discovered: Platform, given: Platform, name: str) -> Overridden:
     }
     differences = [
         f"{field} is {kept[field]} by {name}, not {found} as discovered"
-        for field in ("hosts", "ranks_per_host", "nodes_per_io_group")
+        for field in ("hosts", "ranks_per_host", "nodes_per_io_group", "network_shape")
         if field in kept and (found := getattr(discovered, field)) not in (None, kept[field])
     ]
     if "edges" in kept and discovered.edges:

@@ -15,6 +15,7 @@ from weir.platform.discovery.description import Overridden
 from weir.platform.discovery.findings import Finding
 from weir.platform.discovery.hardware import Hardware
 from weir.platform.discovery.recording import Recording
+from weir.platform.discovery.shape import Tree, tree_of
 from weir.results.host_list import fold_hosts
 from weir.results.quantities import rate_text, size_text
 
@@ -42,6 +43,7 @@ def show(
     _show_missing(console, choice)
     console.print()
     _show_groups(console, recording, choice, overridden)
+    _show_network(console, tree_of(recording.names, choice), len(recording.nodes))
     for text in choice.contradictions:
         _say(console, f"Contradiction: {text}")
     if overridden is not None:
@@ -109,6 +111,17 @@ def _show_groups(
         by_given = overridden is not None and overridden.given_groups is not None
         by = "   (nodes_per_io_group of the given description)" if by_given else ""
         _say(console, f"WEIR_IO_GROUPS={text}{by}")
+
+
+def _show_network(console: Console, tree: Tree | str, nodes: int) -> None:
+    if isinstance(tree, Tree):
+        _say(
+            console,
+            f"Network: {tree.text}, {rate_text(tree.bytes_per_second)} from a {tree.source.unit} "
+            f"to a switch above it, by {tree.source.source}; weir sim lets messages pass its links",
+        )
+    elif nodes > 1:
+        _say(console, f"Network: weir sim has no links between switches, since {tree}")
 
 
 def why_no_groups(recording: Recording, choice: Choice) -> str:
