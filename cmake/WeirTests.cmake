@@ -8,9 +8,10 @@ endif()
 # What is preloaded into the ranks of every test (tests/harness/sleeping_ranks.c); tests/mpi_launcher.py
 # reads it, too. A sanitizer's library must come first, and would not.
 set(preload "")
-if(WEIR_MPI_FAMILY STREQUAL mpich AND NOT WEIR_SANITIZE)
+if(NOT WEIR_SANITIZE)
   weir_dynamic_entries(needed NEEDED ${MPI_C_LIBRARIES})
-  if("libucp.so.0" IN_LIST needed)
+  if(WEIR_MPI_FAMILY STREQUAL openmpi OR
+     (WEIR_MPI_FAMILY STREQUAL mpich AND "libucp.so.0" IN_LIST needed))
     set(preload "${PROJECT_BINARY_DIR}/tests/harness/sleeping_ranks.so")
   endif()
 endif()
