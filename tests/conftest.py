@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from mpi_launcher import preload, variables
+from mpi_launcher import is_open_mpi, preload, variables
 from pairs import covering
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
@@ -42,6 +42,9 @@ TESTBED = TESTS / "testbed"
 
 WITH_TESTS_ALONE = ("testbed", "measurement")
 """The folders of tests that need the machine to themselves; those of ./dev test alone."""
+
+NEED_THE_MACHINE = ("testbed", "alone")
+"""The marks of these tests."""
 
 # Commands that write into a pipe wrap their text at this width, so that no line looked for is cut.
 os.environ["COLUMNS"] = "160"
@@ -109,7 +112,12 @@ def leave_out_combinations(config: pytest.Config, items: list[pytest.Item]) -> N
             items.remove(case)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    # What these tests measure is measured with ranks that wait as those of users do. Ranks of MPICH
+    # have to sleep in any case: they would wait for each other for too long.
+    alone = any(item.get_closest_marker(m) for item in session.items for m in NEED_THE_MACHINE)
+    if alone and is_open_mpi():
+        os.environ.pop("LD_PRELOAD", None)
     # MPI leaves its variables in the environment of this process, which mpirun would then take for
     # its own and end without a word.
     if "mpi4py.MPI" in sys.modules:

@@ -21,7 +21,7 @@ long times_left() {
 TEST(SleepingRanks, WhileTheyWaitForAMessage) {
   int message = 0;
   if (rank_of_world() == 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::this_thread::sleep_for(std::chrono::seconds(1));
     for (int to = 1; to < size_of_world(); ++to) {
       MPI_Send(&message, 1, MPI_INT, to, 0, MPI_COMM_WORLD);
     }
