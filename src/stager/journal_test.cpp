@@ -317,15 +317,15 @@ TEST_F(JournalTest, HasNoStepWithChunksInATable) {
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().text().find("chunks with a codec"), std::string::npos);
   EXPECT_TRUE(put_again().ok()) << "it is told once";
-  EXPECT_FALSE(journal->end_step(session, step(), true).ok());
+  EXPECT_FALSE(journal->end_step(end_of(step()), true).ok());
   // The step that brings no bytes.
   transport::CommitStep empty = step();
   empty.chunks.step = 2;
-  EXPECT_FALSE(journal->end_step(session, empty, true).ok());
+  EXPECT_FALSE(journal->end_step(end_of(empty), true).ok());
   EXPECT_TRUE(left().empty());
   // Steps of other kinds go on to be recorded.
   ASSERT_TRUE(put(*journal).ok());
-  EXPECT_TRUE(journal->end_step(session, step(), true).ok());
+  EXPECT_TRUE(journal->end_step(end_of(step()), true).ok());
 }
 
 TEST_F(JournalTest, HasNothingOfAStepThatHasNotEnded) {
