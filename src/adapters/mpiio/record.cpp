@@ -6,6 +6,7 @@
 
 #include "adapters/mpiio/passed_on.hpp"
 #include "adapters/mpiio/stopwatch.hpp"
+#include "adapters/preloaded/clock_source.hpp"
 #include "adapters/preloaded/record_file.hpp"
 
 namespace weir::mpiio {
@@ -62,7 +63,7 @@ __attribute__((constructor)) void on_load() {
   const char* const order = ::getenv("WEIR_MPIIO_ORDER_FOLDER");
   const bool is_ordered = order != nullptr && *order != '\0';
   const bool is_asked = is_ordered || (folder != nullptr && *folder != '\0');
-  counts_ticks = is_asked && !is_ordered && is_clock_of_processor();
+  counts_ticks = is_asked && !is_ordered && preloaded::is_clock_of_processor();
   record.rate.begin();
   counting.store(is_asked, relaxed);
 }

@@ -23,9 +23,6 @@ inline constinit bool counts_ticks = false;
   return preloaded::now_ns();
 }
 
-// Whether the system's clock is the processor's counter.
-[[nodiscard]] bool is_clock_of_processor();
-
 // Finds the rate of ticks between two moments that are far apart, as the beginning and the end of a
 // program are.
 class TickRate {

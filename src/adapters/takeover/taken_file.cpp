@@ -41,7 +41,7 @@ using takeover::RankGroup;
 constexpr std::int64_t few_patterns = 8;
 constexpr std::int64_t worth_an_exchange = 32 << 10;
 // Limits of calls of which all is known.
-constexpr std::int64_t most_known_bytes = std::int64_t{1} << 30;
+constexpr std::int64_t known_bytes_at_once = std::int64_t{1} << 30;
 constexpr std::int64_t farthest_known = std::int64_t{1} << 60;
 // Memory with holes is packed so many bytes at a time, and at least one element.
 constexpr std::int64_t packed_at_once = std::int64_t{4} << 20;
@@ -249,7 +249,7 @@ void TakenFile::know_calls_like(MPI_Datatype datatype) {
             .bytes = *bytes,
             .elements = *bytes / element_bytes_,
             .begin = begin,
-            .most_count = most_known_bytes / *bytes,
+            .most_count = known_bytes_at_once / *bytes,
             .most_offset = farthest_known / element_bytes_};
 }
 
