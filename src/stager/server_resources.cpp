@@ -6,7 +6,9 @@
 #include <sys/signalfd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -19,6 +21,9 @@ namespace weir::stager {
 namespace {
 
 constexpr std::int64_t least_blocks = 16;
+// How long a stager that starts waits for the others of its steps.
+constexpr int most_first_looks = 25;
+constexpr std::chrono::milliseconds between_first_looks(200);
 
 // Each rank of the node is a connection, and a shell's limit is often 1,024.
 void allow_many_connections() {
@@ -154,8 +159,14 @@ Result<ServerResources> ServerResources::open(const ServerSettings& settings) {
     auto opened = Journal::create(settings.journal, settings.journal_quota);
     if (!opened) return opened.error();
     made.journal = std::move(opened).value();
-    made.shares = replay_journals(made.journal->folder(), made.root ? &*made.root : nullptr,
-                                  [&](const std::string& line) { made.replayed.push_back(line); });
+    const storage::RootFolder* const root = made.root ? &*made.root : nullptr;
+    const auto say = [&](const std::string& line) { made.replayed.push_back(line); };
+    made.shares = replay_journals(made.journal->folder(), root, say);
+    // Stagers that are started together store their steps before any program opens the files.
+    for (int looks = 0; looks < most_first_looks && !made.shares.empty(); ++looks) {
+      std::this_thread::sleep_for(between_first_looks);
+      (void)go_on_with_shares(made.shares, root, say);
+    }
   }
   if (settings.rendezvous.empty()) return made;
   if (settings.offers_ucx) {

@@ -295,6 +295,22 @@ def test_a_step_in_several_journals_survives_all_stagers(
         one.kill()
 
 
+def test_stagers_that_start_together_store_a_step_before_they_serve(
+    tmp_path: Path, small_file_system: Path
+) -> None:
+    journals = tmp_path / "journals"
+    both = start_service(2, "--stager-memory", "16m", journals=journals)
+    path = lose_accepted_step(both, small_file_system, "raw", 2)
+    with ThreadPoolExecutor() as threads:
+        again = list(threads.map(lambda number: start_again(journals, number), range(2)))
+    try:
+        assert steps_in(path) == 3, [one.log() for one in again]
+        assert not left_in(journals)
+    finally:
+        for one in again:
+            one.kill()
+
+
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 def test_with_journals_all_stagers_killed_at_any_time_cost_no_step(
     tmp_path: Path, file_format: str
