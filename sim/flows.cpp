@@ -28,7 +28,6 @@ class Collector {
   Collector(const topology::Topology& topology, const FlowRules& rules, std::int64_t buffer_bytes)
       : topology_(topology), rules_(rules) {
     flows_.buffers = plan::usual_buffers(buffer_bytes, topology.nodes());
-    flows_.slots = rules.holders * plan::slots_of_a_holder(flows_.buffers, rules.holders);
     if (rules.aggregators_on_first_nodes > 0) flows_.sources = Sources::io_groups;
   }
 
@@ -75,6 +74,7 @@ void add(std::map<std::int64_t, Share>& by_place, const Share& share) {
 
 Status Collector::add_plan(const std::shared_ptr<const plan::Plan>& plan) {
   if (plan->parameters().strategy == plan::Strategy::direct) return add_ranks(plan);
+  flows_.slots = std::max(flows_.slots, plan::messages_at_once(*plan, flows_.buffers));
   for (std::int64_t aggregator = 0; aggregator < plan->aggregators(); ++aggregator) {
     if (Status added = add_aggregator(plan, aggregator); !added) return added;
   }

@@ -118,8 +118,6 @@ struct FlowRules {
   std::int64_t most_messages_by_node = std::int64_t{1} << 17;
   bool with_copies = false;  // the flows have the copies of each rank
   std::int64_t most_copies = std::int64_t{1} << 20;
-  // Ranks of each node that have buffers.
-  std::int64_t holders = 1;
   plan::PlatformRates rates = {};  // decide which holes a read moves along
   std::int64_t most_operations = std::int64_t{1} << 22;
   // Each client is an actor with a stack of 32 KiB in the simulation: 8 GiB.

@@ -195,15 +195,17 @@ TEST(Flows, PiecesHaveTheTurnsOfTheLibrarysBuffers) {
 
 TEST(Flows, NodesHaveSlotsLikeTheLibrary) {
   const auto topology = nodes_in_groups(4, 4, 4);
-  const auto slots_with = [&](std::int64_t holders, std::int64_t buffer) {
-    FlowRules rules;
-    rules.holders = holders;
-    return flows_of_plan(messages(16, 1024), topology, two_phase(1, buffer), rules).value().slots;
+  const auto slots_with = [&](std::int64_t aggregators, std::int64_t buffer) {
+    return flows_of_plan(messages(16, 1024), topology, two_phase(aggregators, buffer), {})
+        .value()
+        .slots;
   };
   EXPECT_EQ(slots_with(1, 1 << 20), 8);
-  EXPECT_EQ(slots_with(3, 1 << 20), 24);
-  EXPECT_EQ(slots_with(1, 16 << 20), 4);  // more than its two buffers: a node has at least four
-  EXPECT_EQ(slots_with(3, 16 << 20), 6);
+  EXPECT_EQ(slots_with(4, 1 << 20), 8);
+  EXPECT_EQ(slots_with(5, 1 << 20), 16);  // two aggregators on one of the four nodes
+  EXPECT_EQ(slots_with(12, 1 << 20), 24);
+  EXPECT_EQ(slots_with(4, 16 << 20), 4);  // more than its two buffers: a node has at least four
+  EXPECT_EQ(slots_with(12, 16 << 20), 6);
 }
 
 TEST(Flows, SourcesOfMoreMessagesAreSwitches) {

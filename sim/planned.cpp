@@ -97,11 +97,6 @@ Result<Planned> plan_of(const Description& asked, const plan::Request& request,
   rules.stripe_bytes = asked.stripe_bytes;
   rules.with_copies = !asked.copies.empty();
   rules.rates = rates_of(asked, request.bytes());
-  rules.holders = plan::usual_holders(asked.ranks_per_node);
-  if (asked.aggregators > 0) {
-    const std::int64_t nodes = topology.value().nodes_in_group(0);
-    rules.holders = std::min((asked.aggregators + nodes - 1) / nodes, asked.ranks_per_node);
-  }
   rules.aggregators_on_first_nodes = asked.exchange.aggregators_on_first_nodes;
   auto flows = flows_of_plan(request, topology.value(), planned.parameters, rules);
   if (!flows) return flows.error();

@@ -28,7 +28,8 @@ plan::FileRates file_rates_of(const Description& asked) {
       rates.call_seconds = part.operation_seconds;
       rates.turns = {.call_seconds = part.operation_seconds,
                      .bytes_per_second = part.copy_bytes_per_second,
-                     .of_io_groups = part.users == Users::group};
+                     .of_io_groups = part.users == Users::group,
+                     .calls_at_once = part.operations_at_once};
     }
     switch (part.users) {
       case Users::node:
@@ -75,7 +76,7 @@ plan::PlatformRates rates_of(const Description& asked, std::int64_t bytes) {
   rates.message_seconds = asked.messages.seconds_each;
   if (asked.network) rates.hop_bytes_per_second = asked.network->bytes_per_second;
   rates.piece_seconds = 0;
-  rates.overlap = 1;
+  rates.overlap = 0.8;  // messages and operations share links, and callers wait for the former
   rates.early_arrivals = 0;
   rates.by_flows = true;
   rates.origin = "those of the simulated machine";

@@ -38,6 +38,7 @@ Exchange::Exchange(MoveContext context)
   if (context_.group.nodes() > 1 &&
       plan::gathers_within(context_.plan->parameters().strategy) != topology::GatherWithin::node) {
     between_nodes_.emplace(context_, false);
+    at_once_ = plan::messages_at_once(*context_.plan, context_.buffers);
     come_to_next();
   }
   if (const auto aggregator = context_.plan->aggregator_at(context_.rank)) {
@@ -164,7 +165,7 @@ bool Exchange::begin_next() {
   if (has_share_of_next_) {
     MessageSlots::Slot* const slot =
         context_.group.slots().find({context_.ticket_of(id), id.aggregator}, context_.rank,
-                                    [&] { return messages_of_node(*next_); });
+                                    at_once_, [&] { return messages_of_node(*next_); });
     if (slot == nullptr) return false;
     begin_message(*slot, std::move(*next_), MessageSlots::share_of(*slot, context_.rank));
   }

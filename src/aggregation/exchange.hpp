@@ -113,6 +113,7 @@ class Exchange final : public Move {
   bool asked_;  // server-directed, and a write
   std::optional<Pieces> on_node_;
   std::optional<Pieces> between_nodes_;
+  std::int64_t at_once_ = 0;  // messages of the node
   // The current piece of between_nodes_, computed only once while the rank waits for its slot.
   std::optional<plan::Piece> next_;
   bool has_share_of_next_ = false;

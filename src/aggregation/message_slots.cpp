@@ -1,6 +1,7 @@
 #include "aggregation/message_slots.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <utility>
@@ -154,7 +155,7 @@ MessageSlots::Slot* MessageSlots::find_without_lock(const Name& name) const {
   return nullptr;
 }
 
-MessageSlots::Slot* MessageSlots::free_slot(const Name& name) const {
+MessageSlots::Slot* MessageSlots::free_slot(const Name& name, std::int64_t at_once) const {
   Slot* found = nullptr;
   std::int64_t free_slots = 0;
   std::int64_t of_aggregator = 0;
@@ -169,11 +170,12 @@ MessageSlots::Slot* MessageSlots::free_slot(const Name& name) const {
     }
   }
   const std::int64_t left = plan::most_pieces_ahead - of_aggregator;
-  if (free_slots == 0 || left <= 0) return nullptr;
+  free_slots -= std::max<std::int64_t>(0, std::ssize(data_) - at_once);
+  if (free_slots <= 0 || left <= 0) return nullptr;
   return (free_slots > 1 && left > 1) || is_earliest() ? found : nullptr;
 }
 
-MessageSlots::Slot* MessageSlots::find(const Name& name, std::int64_t rank,
+MessageSlots::Slot* MessageSlots::find(const Name& name, std::int64_t rank, std::int64_t at_once,
                                        const Messages& messages) const {
   if (Slot* const found = find_without_lock(name)) return found;
   // No rank waits for the lock, since its owner could be stopped or killed.
@@ -198,7 +200,7 @@ MessageSlots::Slot* MessageSlots::find(const Name& name, std::int64_t rank,
     if (find_share(looked_at, rank) != nullptr) found = &looked_at;
   }
   Slot* taken = nullptr;
-  if (found == nullptr && !others_take_one) taken = free_slot(name);
+  if (found == nullptr && !others_take_one) taken = free_slot(name, at_once);
   if (taken != nullptr) {
     taken->state.store(Slot::taken, std::memory_order_relaxed);
     taken->aggregator.store(name.aggregator, std::memory_order_relaxed);

@@ -26,7 +26,8 @@
 //
 // Memory: there are as many slots as the holders of the node have buffers, but at least
 // plan::least_messages_under_way, each of the size of a buffer. If there is only one node, it has
-// none.
+// none. A request uses only so many of them at a time as its plan has messages at once
+// (plan::messages_at_once); no other request moves bytes meanwhile.
 #pragma once
 
 #include <atomic>
@@ -70,10 +71,12 @@ class MessageSlots {
   // never goes back.
   void come_to(const Position& position) const;
   // Returns the slot with this rank's share of the piece that it has reached; null: call again
-  // later. `messages` computes the messages of the node; it is called only if this rank has to take
-  // a slot.
+  // later. `at_once` is how many slots the request uses at a time, at least 1 and equal on all
+  // ranks of the node. `messages` computes the messages of the node; it is called only if this rank
+  // has to take a slot.
   using Messages = std::function<std::vector<plan::NodeMessage>()>;
-  [[nodiscard]] Slot* find(const Name& name, std::int64_t rank, const Messages& messages) const;
+  [[nodiscard]] Slot* find(const Name& name, std::int64_t rank, std::int64_t at_once,
+                           const Messages& messages) const;
 
   // Properties of the message in a slot, valid after the slot was found and until the share is
   // handed over.
@@ -104,7 +107,7 @@ class MessageSlots {
   [[nodiscard]] static const Share* find_share(const Slot& slot, std::int64_t rank);
   [[nodiscard]] Slot* find_without_lock(const Name& name) const;
   // Returns a slot that this rank may take now.
-  [[nodiscard]] Slot* free_slot(const Name& name) const;
+  [[nodiscard]] Slot* free_slot(const Name& name, std::int64_t at_once) const;
   [[nodiscard]] bool is_earliest() const;
   static void fill(Slot& slot, const std::vector<plan::NodeMessage>& messages, std::int64_t rank);
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/clock.hpp"
@@ -34,8 +35,10 @@ struct Piece {
 
 class Node {
  public:
-  Node(std::int64_t slots, std::int64_t aggregators, unsigned seed)
-      : board_(static_cast<std::size_t>(MessageSlots::board_bytes(slots, ranks) + 64)),
+  // Uses only `at_once` of the slots at a time.
+  Node(std::int64_t slots, std::int64_t at_once, std::int64_t aggregators, unsigned seed)
+      : at_once_(at_once),
+        board_(static_cast<std::size_t>(MessageSlots::board_bytes(slots, ranks) + 64)),
         data_(static_cast<std::size_t>(slots * slot_bytes)),
         taken_(static_cast<std::size_t>(aggregators)) {
     void* begin = board_.data();
@@ -97,7 +100,7 @@ class Node {
       const Piece& piece = pieces_[number];
       slots.come_to({1, number});
       MessageSlots::Slot* const slot =
-          slots.find({static_cast<std::int64_t>(number), piece.aggregator}, rank,
+          slots.find({static_cast<std::int64_t>(number), piece.aggregator}, rank, at_once_,
                      [&] { return std::vector{piece.message}; });
       if (slot == nullptr) {
         wait();
@@ -106,7 +109,13 @@ class Node {
       const auto mark =
           static_cast<std::uint64_t>(number) * ranks + static_cast<std::uint64_t>(rank);
       std::memcpy(slots.data(*slot) + MessageSlots::share_of(*slot, rank).offset, &mark, 8);
-      if (MessageSlots::courier_of(*slot) == rank) messages.push_back({slot, number});
+      if (MessageSlots::courier_of(*slot) == rank) {
+        messages.push_back({slot, number});
+        const std::int64_t carried = ++carried_;
+        std::int64_t most = most_carried_;
+        while (most < carried && !most_carried_.compare_exchange_weak(most, carried)) {
+        }
+      }
       MessageSlots::hand_over(*slot, 8);
       ++number;
       waits = 0;
@@ -115,6 +124,8 @@ class Node {
     return true;
   }
 
+  // The most messages that were in slots at a time.
+  [[nodiscard]] std::int64_t most_carried() const { return most_carried_; }
   // Whether each rank's share of each piece has come as it was packed.
   [[nodiscard]] bool all_is_right() const {
     for (std::size_t number = 0; number < pieces_.size(); ++number) {
@@ -134,29 +145,35 @@ class Node {
     if (!MessageSlots::is_complete(slot) || taken.load() != piece.place) return false;
     std::memcpy(piece.taken.data(), slots.data(slot),
                 static_cast<std::size_t>(MessageSlots::bytes_of(slot)));
+    --carried_;
     MessageSlots::free(slot);
     ++taken;
     last_progress_ns_ = monotonic_ns();
     return true;
   }
 
+  std::int64_t at_once_;
   std::vector<std::byte> board_;
   std::byte* aligned_ = nullptr;
   std::vector<std::byte> data_;
   std::vector<std::byte*> at_;
   std::vector<Piece> pieces_;
   std::vector<std::atomic<std::int64_t>> taken_;  // pieces, by aggregator
+  std::atomic<std::int64_t> carried_{0};          // messages in slots
+  std::atomic<std::int64_t> most_carried_{0};
   std::atomic<bool> stuck_{false};
   // Progress of any rank counts, because all of it may take long beside other work.
   std::atomic<std::int64_t> last_progress_ns_{monotonic_ns()};
 };
 
-// There are more aggregators than slots, and fewer.
+// There are more aggregators than slots, and fewer; and slots that a request does not use.
 TEST(MessageSlots, NeverLockUpHoweverFewThereAre) {
-  for (const std::int64_t slots : {1, 2, 4}) {
+  for (const auto& [slots, at_once] :
+       {std::pair{1, 1}, std::pair{2, 2}, std::pair{4, 2}, std::pair{4, 4}}) {
     for (const std::int64_t aggregators : {1, 3, 7}) {
-      SCOPED_TRACE(testing::Message() << slots << " slots, " << aggregators << " aggregators");
-      Node node(slots, aggregators, 7);
+      SCOPED_TRACE(testing::Message()
+                   << at_once << " of " << slots << " slots, " << aggregators << " aggregators");
+      Node node(slots, at_once, aggregators, 7);
       std::atomic<int> ended{0};
       std::vector<std::thread> threads;
       threads.reserve(ranks);
@@ -166,6 +183,7 @@ TEST(MessageSlots, NeverLockUpHoweverFewThereAre) {
       for (std::thread& thread : threads) thread.join();
       ASSERT_EQ(ended, ranks) << "somebody waited for a slot that nobody could free";
       ASSERT_TRUE(node.all_is_right());
+      EXPECT_LE(node.most_carried(), at_once);
     }
   }
 }

@@ -50,10 +50,11 @@ std::int64_t targets_in_turn(const topology::FileTargets& targets, std::int64_t 
 
 // Returns the numbers of aggregators in a group that are worth pricing: one, one per node, a few
 // per node, and numbers that suit the targets. If there are striped targets, all these numbers
-// serve the targets equally.
+// serve the targets equally, or are those of aggregators of a node that have one of its
+// `stripes_of_node` or a few.
 std::set<std::int64_t> candidates(const topology::Topology& topology, Strategy strategy,
                                   const topology::FileTargets& targets, std::int64_t in_turn,
-                                  std::int64_t most) {
+                                  std::int64_t most, std::int64_t stripes_of_node) {
   const std::int64_t groups = Plan::groups(topology, strategy);
   const std::int64_t all_nodes = std::max<std::int64_t>(1, topology.nodes() / groups);
   const bool by_node = gathers_within(strategy) == topology::GatherWithin::node;
@@ -62,6 +63,11 @@ std::set<std::int64_t> candidates(const topology::Topology& topology, Strategy s
       1, std::min(most, topology::aggregators_for(topology, gathers_within(strategy), targets))};
   for (const std::int64_t per_node : {1, 2, 4, 8, 16}) {
     counts.insert(std::min(most, nodes * per_node));
+  }
+  if (by_node && in_turn > 1) {
+    for (const std::int64_t each : {1, 2, 4, 8}) {
+      counts.insert(std::clamp<std::int64_t>(stripes_of_node / each, 1, most));
+    }
   }
   if (by_node || in_turn <= 1) return counts;
   std::set<std::int64_t> alike;
@@ -244,7 +250,10 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
     const std::int64_t alignment = overrides.alignment.value_or(alignment_for(targets));
     const std::int64_t in_turn = targets_in_turn(targets, alignment);
     const std::int64_t most = most_aggregators(topology, strategy, overrides.holders);
-    std::set<std::int64_t> counts = candidates(topology, strategy, targets, in_turn, most);
+    // Prices of machines that are not simulated do not tell how stripes are shared out.
+    const std::int64_t stripes =
+        rates.by_flows ? request.bytes() / topology.nodes() / alignment : 1;
+    std::set<std::int64_t> counts = candidates(topology, strategy, targets, in_turn, most, stripes);
     const bool all_in_one = Plan::groups(topology, strategy) == 1;
     if (files > 1 && files <= most && all_in_one) counts = {files};
     if (strategy == Strategy::direct) counts = {1};

@@ -13,6 +13,8 @@ struct Turns {
   double call_seconds = 0;      // of each call, in addition to its bytes; 0: calls do not wait
   double bytes_per_second = 0;  // of the bytes in it; 0: they take no time of it
   bool of_io_groups = false;    // calls of all nodes of an I/O group wait for each other
+  // Pieces or rows of a node or I/O group that may be under way behind it at a time; 0: any number.
+  std::int64_t calls_at_once = 0;
 
   friend bool operator==(const Turns&, const Turns&) = default;
 };

@@ -9,6 +9,7 @@
 #include "plan/file_windows.hpp"
 #include "plan/link_loads.hpp"
 #include "plan/meeting_blocks.hpp"
+#include "plan/operation_queues.hpp"
 #include "plan/piece_sample.hpp"
 #include "plan/rank_pieces.hpp"
 #include "plan/targets_at_once.hpp"
@@ -296,6 +297,12 @@ double Pricing::storage_seconds(Engine engine) const {
   return std::max(0.0, static_cast<double>(request_->bytes()) - cached) / rate;
 }
 
+std::optional<double> Pricing::seconds_at_targets(const Parameters& parameters) const {
+  if (!rates_->by_flows) return std::nullopt;
+  const auto queued = queue_seconds(*request_, *topology_, *targets_, *rates_, parameters);
+  return queued ? queued.value() : std::nullopt;
+}
+
 // Returns the share of the targets that callers use at a time.
 double Pricing::share_of_targets(const Parameters& parameters) const {
   if (!rates_->by_flows || file_rates(Engine::posix).storage_bytes_per_second <= 0) return 1;
@@ -376,12 +383,13 @@ void Pricing::price_direct(Engines engines, Price& price) const {
     const double writers = std::clamp(lock / bytes_per_run_, 1.0, nodes);
     price.lock_seconds = bytes / lock * writers * rates_->shared_block_seconds / nodes;
   }
-  const double used = share_of_targets(price.parameters);
+  const auto queued = seconds_at_targets(price.parameters);
+  const double used = queued ? 1 : share_of_targets(price.parameters);
   const auto price_one = [&](Price& one) {
     price_files(nodes, static_cast<double>(topology_->ranks()) / nodes, one);
-    one.seconds =
-        std::max(one.call_seconds + one.file_seconds, storage_seconds(one.engine) / used) +
-        one.lock_seconds;
+    one.seconds = std::max(one.call_seconds + one.file_seconds,
+                           queued.value_or(storage_seconds(one.engine) / used)) +
+                  one.lock_seconds;
   };
   choose_engine(engines, price_one, price);
 }
@@ -490,13 +498,14 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
   // While an aggregator's first piece arrives and its last one leaves, not all links are busy: of
   // four links, the fractions 0.61, 0.80 and 0.94 were used with 4, 8 and 16 pieces per aggregator.
   const double ends_seconds = price.exchange_seconds / std::max(2.0, all_pieces / busy);
-  const double used = share_of_targets(price.parameters);
+  const auto queued = seconds_at_targets(price.parameters);
+  const double used = queued ? 1 : share_of_targets(price.parameters);
   const auto price_one = [&](Price& one) {
     price_files(busy_nodes, per_node, one);
     one.file_seconds *= std::max(1.0, pieces.moved / pieces.bytes);
-    const double writing =
-        std::max(one.call_seconds + one.file_seconds, storage_seconds(one.engine) / used) +
-        one.lock_seconds;
+    const double writing = std::max(one.call_seconds + one.file_seconds,
+                                    queued.value_or(storage_seconds(one.engine) / used)) +
+                           one.lock_seconds;
     one.seconds = std::max(gathering, writing) + (1 - overlap) * std::min(gathering, writing) +
                   ends_seconds + all_pieces / busy * rates_->piece_seconds;
   };

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "common/status.hpp"
 #include "plan/engine.hpp"
@@ -85,6 +86,9 @@ class Pricing {
   [[nodiscard]] double copy_seconds(double copied, double ranks) const;
   [[nodiscard]] FileRates file_rates(Engine engine) const;
   [[nodiscard]] double storage_seconds(Engine engine) const;
+  // Returns how long the callers of a simulated machine take for their operations; nothing if that
+  // is not gone through (plan/operation_queues.hpp).
+  [[nodiscard]] std::optional<double> seconds_at_targets(const Parameters& parameters) const;
   [[nodiscard]] double share_of_targets(const Parameters& parameters) const;
 
   const Request* request_;

@@ -19,6 +19,15 @@ std::int64_t slots_of_a_holder(std::int64_t buffers, std::int64_t holders) {
   return std::max(buffers, (least_messages_under_way + holders - 1) / holders);
 }
 
+std::int64_t messages_at_once(const Plan& plan, std::int64_t buffers) {
+  const std::int64_t nodes =
+      gathers_within(plan.parameters().strategy) == topology::GatherWithin::node
+          ? 1
+          : plan.topology().nodes_in_group(plan.group());
+  const std::int64_t holders = std::max<std::int64_t>(1, (plan.aggregators() - 1) / nodes + 1);
+  return holders * slots_of_a_holder(buffers, holders);
+}
+
 AggregatorPieces::AggregatorPieces(std::shared_ptr<const Plan> plan, std::int64_t aggregator)
     : plan_(std::move(plan)), aggregator_(aggregator) {}
 

@@ -24,6 +24,10 @@ inline constexpr std::int64_t most_pieces_ahead = 4;
 // Returns the number of messages to or from other nodes for which a node has memory, for each of
 // its ranks with buffers.
 [[nodiscard]] std::int64_t slots_of_a_holder(std::int64_t buffers, std::int64_t holders);
+// Returns the number of messages that a node has under way at once in a plan whose aggregators have
+// so many buffers: the slots of a node with no more holders than the group has aggregators for each
+// node. More messages would share the link of the node, so that none of them arrives in time.
+[[nodiscard]] std::int64_t messages_at_once(const Plan& plan, std::int64_t buffers);
 
 // Generates the pieces of one aggregator in which elements are requested, in order. (If ranks leave
 // holes, a piece may have no contributor.)
