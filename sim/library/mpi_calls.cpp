@@ -106,14 +106,15 @@ int __wrap_MPI_Exscan(const void* mine, void* before, int count, MPI_Datatype ty
 }
 
 // The root receives one message after the other. SMPI's own root waits for any of all, and then
-// looks at each of them, so that the time grows with the cube of the ranks.
+// looks at each of them, so that the time grows with the cube of the ranks. The others send one
+// message at a time: SimGrid 3 goes through a list of all that SMPI has buffered when one arrives.
 int __wrap_MPI_Gatherv(const void* mine, int count, MPI_Datatype type, void* all, const int* counts,
                        const int* places, MPI_Datatype all_type, int root, MPI_Comm communicator) {
   int rank = 0;
   int size = 0;
   MPI_Comm_rank(communicator, &rank);
   MPI_Comm_size(communicator, &size);
-  if (rank != root) return MPI_Send(mine, count, type, root, own_tag, communicator);
+  if (rank != root) return MPI_Ssend(mine, count, type, root, own_tag, communicator);
   MPI_Aint lower = 0;
   MPI_Aint extent = 0;
   MPI_Type_get_extent(all_type, &lower, &extent);
