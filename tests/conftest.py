@@ -43,9 +43,6 @@ TESTBED = TESTS / "testbed"
 WITH_TESTS_ALONE = ("testbed", "measurement")
 """The folders of tests that need the machine to themselves; those of ./dev test alone."""
 
-NEED_THE_MACHINE = ("testbed", "alone")
-"""The marks of these tests."""
-
 # Commands that write into a pipe wrap their text at this width, so that no line looked for is cut.
 os.environ["COLUMNS"] = "160"
 # OpenBLAS would start a thread for each core in every rank that loads NumPy, and none needs them.
@@ -113,9 +110,9 @@ def leave_out_combinations(config: pytest.Config, items: list[pytest.Item]) -> N
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    # What these tests measure is measured with ranks that wait as those of users do. Ranks of MPICH
+    # What tests alone measure is measured with ranks that wait as those of users do. Ranks of MPICH
     # have to sleep in any case: they would wait for each other for too long.
-    alone = any(item.get_closest_marker(m) for item in session.items for m in NEED_THE_MACHINE)
+    alone = any(item.get_closest_marker("alone") for item in session.items)
     if alone and is_open_mpi():
         os.environ.pop("LD_PRELOAD", None)
     # MPI leaves its variables in the environment of this process, which mpirun would then take for

@@ -41,16 +41,17 @@ static void after_look(bool is_empty) {
   }
 }
 
-// The function of a library that is loaded or can be. RTLD_NEXT would not find it where only a
-// module of Python has loaded MPI.
+// A function of the first of these libraries that is loaded. RTLD_NEXT would not find it where only
+// a module of Python has loaded MPI.
 static void* find(const char* name, const char* const libraries[]) {
   void* found = NULL;
   for (size_t i = 0; found == NULL && libraries[i] != NULL; ++i) {
-    void* const library = dlopen(libraries[i], RTLD_LAZY);
+    void* const library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
     if (library != NULL) found = dlsym(library, name);
   }
   if (found == NULL) {
-    fprintf(stderr, "sleeping_ranks.so: %s is not in %s\n", name, libraries[0]);
+    fprintf(stderr, "sleeping_ranks.so: %s is in no loaded library with a name like %s\n", name,
+            libraries[0]);
     abort();
   }
   return found;
@@ -78,7 +79,11 @@ unsigned ucp_worker_progress(void* worker) {
 
 typedef void (*open_mpi_progress)(void);
 
-static _Thread_local bool has_yielded;
+// Whether this thread has yielded since Open MPI began to look.
+static bool* has_yielded(void) {
+  static _Thread_local bool it_has;
+  return &it_has;
+}
 
 // Open MPI handles messages that have arrived, and yields if there were none.
 void opal_progress(void) {
@@ -89,12 +94,12 @@ void opal_progress(void) {
     *(void**)&real = find(__func__, libraries);
     known = real;
   }
-  has_yielded = false;
+  *has_yielded() = false;
   real();
-  after_look(has_yielded);
+  after_look(*has_yielded());
 }
 
 int sched_yield(void) {
-  has_yielded = true;
+  *has_yielded() = true;
   return (int)syscall(SYS_sched_yield);
 }
