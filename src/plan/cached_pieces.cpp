@@ -18,7 +18,7 @@ constexpr std::size_t most_items_of_a_piece = 64;
 
 // Returns the list of pieces that a generator finds; null if there are too many.
 template <typename Generator>
-typename PieceOrder<Generator>::List listed(Generator pieces) {
+std::shared_ptr<const std::vector<PieceId>> listed(Generator pieces) {
   std::vector<PieceId> all;
   for (PieceId id; pieces.next(id);) {
     if (all.size() == most_kept_pieces) return nullptr;

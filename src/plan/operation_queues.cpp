@@ -230,7 +230,7 @@ class Queues {
       expect_end(share.target);
     }
   }
-  void pass_time(Target& target) {
+  void pass_time(Target& target) const {
     if (!target.there.empty()) {
       target.moved += (now_ - target.since) * rate_ / static_cast<double>(target.there.size());
     }
