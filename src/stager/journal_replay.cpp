@@ -415,8 +415,9 @@ std::variant<Replayed, JournaledStep> replay(const storage::File& journal,
   return store(journal, told, root);
 }
 
-// Opens a journal that no stager is writing.
-std::optional<storage::File> open_left(const std::string& path) {
+// Opens a journal that no stager is writing. `is_in_use`: one is.
+std::optional<storage::File> open_left(const std::string& path, bool& is_in_use) {
+  is_in_use = false;
   const int descriptor = storage::uninterrupted(
       [&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
   if (descriptor < 0) return std::nullopt;
@@ -424,7 +425,11 @@ std::optional<storage::File> open_left(const std::string& path) {
   struct stat about {};
   const bool is_own = ::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) &&
                       about.st_uid == ::geteuid() && about.st_nlink == 1;
-  if (!is_own || ::flock(descriptor, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+  if (!is_own) return std::nullopt;
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    is_in_use = errno == EWOULDBLOCK;
+    return std::nullopt;
+  }
   // The journal's stager may have removed it between the two calls.
   struct stat now {};
   const bool is_there = ::lstat(path.c_str(), &now) == 0 && now.st_ino == about.st_ino;
@@ -556,8 +561,25 @@ std::int64_t go_on_with_shares(std::vector<WaitingShare>& shares, const storage:
   return removed;
 }
 
+void replay_journals_in_use(std::vector<std::string>& in_use, std::vector<WaitingShare>& shares,
+                            const storage::RootFolder* root, const Tell& say) {
+  std::erase_if(in_use, [&](const std::string& name) {
+    bool is_in_use = false;
+    auto file = open_left(name, is_in_use);
+    if (!file) return !is_in_use;
+    auto done = replay(*file, root);
+    if (auto* const told = std::get_if<JournaledStep>(&done)) {
+      shares.push_back(waiting_share(std::move(*file), std::move(*told)));
+    } else {
+      end_journal(name, std::get<Replayed>(done), say);
+    }
+    return true;
+  });
+}
+
 std::vector<WaitingShare> replay_journals(const std::string& folder,
-                                          const storage::RootFolder* root, const Tell& say) {
+                                          const storage::RootFolder* root, const Tell& say,
+                                          std::vector<std::string>* in_use) {
   std::error_code failed;
   std::vector<std::string> names;
   for (std::filesystem::directory_iterator one(folder, failed), end; !failed && one != end;
@@ -569,17 +591,9 @@ std::vector<WaitingShare> replay_journals(const std::string& folder,
   }
   std::ranges::sort(names);
   std::vector<WaitingShare> shares;
-  for (const std::string& name : names) {
-    auto file = open_left(name);
-    if (!file) continue;
-    auto done = replay(*file, root);
-    if (auto* const told = std::get_if<JournaledStep>(&done)) {
-      shares.push_back(waiting_share(std::move(*file), std::move(*told)));
-    } else {
-      end_journal(name, std::get<Replayed>(done), say);
-    }
-  }
+  replay_journals_in_use(names, shares, root, say);
   (void)go_on_with_shares(shares, root, say);
+  if (in_use != nullptr) *in_use = std::move(names);
   return shares;
 }
 

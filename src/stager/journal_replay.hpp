@@ -64,9 +64,15 @@ struct WaitingShare {
 
 // Stores what is left in the folder, and returns the shares that wait. `root`: nothing is stored
 // outside it, and such a journal stays; null: anything may be. `say` gets a line for each journal.
-// Journals of stagers that run are let alone.
+// Journals of stagers that run are let alone: `in_use` (may be null) gets their names.
 std::vector<WaitingShare> replay_journals(const std::string& folder,
-                                          const storage::RootFolder* root, const Tell& say);
+                                          const storage::RootFolder* root, const Tell& say,
+                                          std::vector<std::string>* in_use = nullptr);
+// Does the same for journals that another stager had when this one started. It may just have been
+// killed, and the kernel closes the files of a process some time after that. `in_use` keeps the
+// names of those that are still in use, and `shares` gets the shares that wait.
+void replay_journals_in_use(std::vector<std::string>& in_use, std::vector<WaitingShare>& shares,
+                            const storage::RootFolder* root, const Tell& say);
 // Takes over the journal of a share from a session that is over.
 [[nodiscard]] std::optional<WaitingShare> take_share(storage::File journal, const Tell& say);
 // Looks at the shares again, and leaves those that wait. Returns the bytes of journals that are no

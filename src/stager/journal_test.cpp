@@ -98,6 +98,8 @@ class JournalTest : public testing::Test {
     EXPECT_TRUE(replay().empty()) << "what is kept aside is not looked at again";
   }
 
+  static void ignore(const std::string& /*line*/) {}
+
   static constexpr const char* before = "0000000000";
   static constexpr const char* after = "1000abcd00";
 
@@ -301,6 +303,24 @@ TEST_F(JournalTest, LetsThatOfALivingStagerBe) {
   EXPECT_EQ(text_of(path()), before);
   journal->stored(session, path());
   EXPECT_TRUE(left().empty());
+}
+
+// Its process may just have been killed, and have the journal open for a while.
+TEST_F(JournalTest, OfAStagerThatIsEndingIsLookedAtAgain) {
+  auto journal = open();
+  ASSERT_TRUE(put(*journal).ok());
+  ASSERT_TRUE(journal->end_step(end_of(step()), true).ok());
+  std::vector<std::string> in_use;
+  std::vector<WaitingShare> shares = replay_journals(place(), nullptr, ignore, &in_use);
+  EXPECT_EQ(in_use, left());
+  replay_journals_in_use(in_use, shares, nullptr, ignore);
+  EXPECT_EQ(in_use.size(), 1U);
+  EXPECT_EQ(text_of(path()), before);
+  journal.reset();
+  replay_journals_in_use(in_use, shares, nullptr, ignore);
+  EXPECT_TRUE(in_use.empty());
+  EXPECT_TRUE(left().empty());
+  EXPECT_EQ(text_of(path()), after);
 }
 
 // What publishes such a step is not known when it is accepted.

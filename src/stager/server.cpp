@@ -99,6 +99,7 @@ class Server {
             settings.block_bytes, [this](Event event) { news_->add(std::move(event)); }, say_),
         receivers_(std::move(own.receivers)),
         shares_(std::move(own.shares)),
+        journals_in_use_(std::move(own.in_use)),
         recorder_(1),
         replayer_(journal_ == nullptr ? 0 : 1),
         workers_(settings.threads),
@@ -260,8 +261,10 @@ class Server {
       for (storage::File& one : found_shares()) {
         if (auto share = take_share(std::move(one), say_)) shares_.push_back(std::move(*share));
       }
+      const storage::RootFolder* const root = root_ ? &*root_ : nullptr;
+      replay_journals_in_use(journals_in_use_, shares_, root, say_);
       if (shares_.empty()) return;
-      const std::int64_t removed = go_on_with_shares(shares_, root_ ? &*root_ : nullptr, say_);
+      const std::int64_t removed = go_on_with_shares(shares_, root, say_);
       SharesWait told;
       for (const WaitingShare& one : shares_) told.lines.push_back(one.line);
       news_->add(std::move(told));
@@ -485,8 +488,10 @@ class Server {
   BlockMemory memory_;
   std::unique_ptr<Receivers> receivers_;  // null: no ranks of other nodes are served
   std::int64_t next_look_ns_ = 0;
-  std::vector<WaitingShare> shares_;  // the replayer alone uses them
-  std::mutex shares_mutex_;           // for found_shares_
+  // The replayer alone uses these two.
+  std::vector<WaitingShare> shares_;
+  std::vector<std::string> journals_in_use_;
+  std::mutex shares_mutex_;  // for found_shares_
   std::vector<storage::File> found_shares_;
   Workers recorder_;  // for the journal
   Workers replayer_;

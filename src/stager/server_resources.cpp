@@ -138,6 +138,7 @@ Result<ServerResources> ServerResources::open(const ServerSettings& settings) {
                        .journal = nullptr,
                        .replayed = {},
                        .shares = {},
+                       .in_use = {},
                        .root = std::nullopt,
                        .secret = secret.value(),
                        .ucx = nullptr,
@@ -161,7 +162,7 @@ Result<ServerResources> ServerResources::open(const ServerSettings& settings) {
     made.journal = std::move(opened).value();
     const storage::RootFolder* const root = made.root ? &*made.root : nullptr;
     const auto say = [&](const std::string& line) { made.replayed.push_back(line); };
-    made.shares = replay_journals(made.journal->folder(), root, say);
+    made.shares = replay_journals(made.journal->folder(), root, say, &made.in_use);
     // Stagers that are started together store their steps before any program opens the files.
     for (int looks = 0; looks < most_first_looks && !made.shares.empty(); ++looks) {
       std::this_thread::sleep_for(between_first_looks);

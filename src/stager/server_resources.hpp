@@ -47,6 +47,7 @@ struct ServerResources {
   std::unique_ptr<Journal> journal;   // null: there is none
   std::vector<std::string> replayed;  // lines for people on what was found in earlier journals
   std::vector<WaitingShare> shares;   // in these journals
+  std::vector<std::string> in_use;    // journals that another stager had
   std::optional<storage::RootFolder> root;  // nothing: anything may be stored
   transport::SessionId secret;
   // Where ranks of other nodes are served, and otherwise null or nothing:

@@ -361,6 +361,10 @@ def journaled(
             assert time.monotonic() < deadline
             time.sleep(0.02)
         os.kill(int(process), signal.SIGKILL)
+        # A process that was killed has its files for a while, and the next stager looks at those
+        # that are still in use 3 seconds later.
+        while is_alive(int(process)):
+            time.sleep(0.005)
         (folder / "hog").unlink()
     comm.Barrier()
     if not goes_on:
@@ -384,6 +388,15 @@ def journaled(
                 writer.file.abort_step()
     writer.file.close()
     session.close()
+
+
+def is_alive(process: int) -> bool:
+    """Whether the process has not ended; its parent may not have asked for its status yet."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in "ZX"
 
 
 def large(comm, folder: Path, file_format: str, ending: str) -> None:
