@@ -108,8 +108,8 @@ def test_with_a_journal_a_stager_killed_at_any_time_costs_no_step(
         assert "stager" in said, said
         again = start_with_journal(journal)
         try:
-            accepted = told.count("\n")
-            assert 0 < accepted < 200
+            accepted = told.count("\n")  # none if it was killed before its answer to the first
+            assert accepted < 200
             # One more may have been recorded when the stager was killed.
             assert steps_in(path, with_remains=True) in (accepted, accepted + 1)
             assert not list(journal.iterdir()), again.log()
@@ -274,9 +274,14 @@ def test_a_step_in_several_journals_survives_all_stagers(
     path = lose_accepted_step(both, small_file_system, file_format, step)
     one = start_again(journals, first)
     try:
-        time.sleep(0.5)
-        (line,) = one.report()["waiting_shares"] or [one.log()]
-        assert "waits in the journals of 2 stagers: no stager has told" in line
+        end = time.monotonic() + 30
+        while not (lines := one.report()["waiting_shares"]):
+            assert time.monotonic() < end, one.log()
+            time.sleep(0.1)
+        # The stager that was killed last may have noted its share before.
+        reasons = ("no stager has told", "is still to be written")
+        assert "waits in the journals of 2 stagers: " in lines[0]
+        assert any(reason in lines[0] for reason in reasons), lines[0]
         assert "waits in the journals of 2 stagers" in stage_status(one)
         assert not path.exists() or steps_in(path, with_remains=True) == step
         other = start_again(journals, 1 - first)
@@ -353,8 +358,8 @@ def expect_all_steps(path: Path, told: str, journals: Path, started: list[int]) 
     """Starts these stagers again, and checks that the accepted steps are in the file."""
     again = [start_again(journals, number) for number in started]
     try:
-        accepted = told.count("\n")
-        assert 0 < accepted < 200
+        accepted = told.count("\n")  # none if they were killed before their answer to the first
+        assert accepted < 200
         end = time.monotonic() + 60
         # A step that its stager has not told of waits for the journal of the one that publishes,
         # which records last.

@@ -11,8 +11,8 @@ from pathlib import Path
 def machine_state() -> dict[str, object]:
     """All that a test bed could leave behind.
 
-    What is mounted below the folders of other processes of pytest is left out: tests that run
-    beside those of the test bed mount file systems, too.
+    What is mounted below the folders of other processes of pytest, and loop devices of their files,
+    are left out: tests that run beside those of the test bed mount file systems, too.
     """
 
     def lines(*command: str) -> list[str]:
@@ -20,13 +20,14 @@ def machine_state() -> dict[str, object]:
         return sorted(done.stdout.splitlines())
 
     mountinfo = Path("/proc/self/mountinfo").read_text().splitlines()
-    of_others = re.compile(rf"\S*/popen-(?!{os.environ.get('PYTEST_XDIST_WORKER', '')}/)")
-    mounts = [line.split(" ", 4)[4] for line in mountinfo]
+    of_others = re.compile(rf"/popen-(?!{os.environ.get('PYTEST_XDIST_WORKER', '')}/)")
+    mounts = sorted(line.split(" ", 4)[4] for line in mountinfo)
+    loops = lines("losetup", "--noheadings", "--raw", "--output", "NAME,BACK-FILE")
     groups = Path("/sys/fs/cgroup")
     limits = {path.name: path.read_text() for path in groups.glob("blkio/blkio.throttle.*_device")}
     return {
-        "mounts": sorted(mount for mount in mounts if not of_others.match(mount)),
-        "loops": lines("losetup", "--noheadings", "--raw", "--output", "NAME,BACK-FILE"),
+        "mounts": [mount for mount in mounts if not of_others.search(mount)],
+        "loops": [loop for loop in loops if not of_others.search(loop)],
         "limits": limits,
         "groups": sorted(str(path) for path in groups.glob("*/*weir*")),
         "namespaces": lines("ip", "netns", "list"),
