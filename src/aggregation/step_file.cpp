@@ -37,12 +37,6 @@ Error nothing_grows(const std::string& path, const std::string& format,
       path);
 }
 
-// The bytes of a shard depend on the order in which its chunks are written: one aggregator does.
-bool has_shards(const storage::ExtentMap& map) {
-  const storage::EncodedChunks* const chunks = map.encoded();
-  return chunks != nullptr && std::holds_alternative<storage::EncodedShards>(chunks->places);
-}
-
 // Returns the description with the number of data files that was left open.
 storage::FileDescription with_files(storage::FileDescription file, const CollectiveState& state) {
   if (file.in_place && file.in_place->files == 0) {
@@ -172,7 +166,7 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
                   .not_staged = why_not_staged(state, targets),
                   .not_encoded = why_not_encoded(state, one.map),
                   .at_once = settings_.in_place,
-                  .to_encode = has_shards(one.map) ? nullptr : encoder(state, targets),
+                  .to_encode = encoder(state, targets, one.map),
                   .targets = targets,
                   .path = path_,
                   .name = one.description.name,
@@ -186,33 +180,6 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
   // A program that made the file earlier may not have made its names durable.
   arrays_.back()->set_names(
       [files = one.map.files, path = path_] { return storage::sync_raw_names(path, files); });
-}
-
-std::shared_ptr<storage::OpenFiles> StepFile::staged_files(
-    const CollectiveState& state, const topology::FileTargets& targets) const {
-  if (!stages_arrays(state, targets)) return nullptr;
-  return settings_.in_place ? state.staging->files_for({.at_once = true}) : state.staging->files();
-}
-
-// Several stagers could change a chunk at the same time, of which each has a part.
-std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> StepFile::encoder(
-    const CollectiveState& state, const topology::FileTargets& targets) const {
-  if (!stages_arrays(state, targets) || state.staging->has_several()) return nullptr;
-  return [staging = state.staging.get()](transport::StagedHandling encoding) {
-    return staging->files_for(std::move(encoding));
-  };
-}
-
-std::string StepFile::why_not_encoded(const CollectiveState& state, const storage::ExtentMap& map) {
-  if (state.staging == nullptr) return "";
-  if (has_shards(map)) {
-    return "the bytes of a shard depend on the order of its chunks; without shards the array would "
-           "be staged";
-  }
-  return state.staging->has_several()
-             ? "the ranks have several stagers, each of which would have a part of a chunk with a "
-               "codec; with one stager, or without codecs, the array would be staged"
-             : "";
 }
 
 storage::DataFileCache::Closing StepFile::closing() const {

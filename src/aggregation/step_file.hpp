@@ -149,7 +149,8 @@ class StepFile {
   [[nodiscard]] std::shared_ptr<storage::OpenFiles> staged_files(
       const CollectiveState& state, const topology::FileTargets& targets) const;
   [[nodiscard]] std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)>
-  encoder(const CollectiveState& state, const topology::FileTargets& targets) const;
+  encoder(const CollectiveState& state, const topology::FileTargets& targets,
+          const storage::ExtentMap& map) const;
   void collect_sums(bool in_step);
   [[nodiscard]] Status commit(CollectiveState& state, WrittenChunks& chunks,
                               const StepSums::Runs& sums);

@@ -20,7 +20,42 @@ constexpr std::int64_t unnamed = -1;
 // Files of a session of which a line says that ranks write their arrays.
 constexpr std::size_t most_told_files = 16;
 
+// The bytes of a shard depend on the order in which its chunks are written: one aggregator does.
+bool has_shards(const storage::ExtentMap& map) {
+  const storage::EncodedChunks* const chunks = map.encoded();
+  return chunks != nullptr && std::holds_alternative<storage::EncodedShards>(chunks->places);
+}
+
 }  // namespace
+
+std::shared_ptr<storage::OpenFiles> StepFile::staged_files(
+    const CollectiveState& state, const topology::FileTargets& targets) const {
+  if (!stages_arrays(state, targets)) return nullptr;
+  return settings_.in_place ? state.staging->files_for({.at_once = true}) : state.staging->files();
+}
+
+// Several stagers could change a chunk at the same time, of which each has a part.
+std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> StepFile::encoder(
+    const CollectiveState& state, const topology::FileTargets& targets,
+    const storage::ExtentMap& map) const {
+  const bool can_encode = stages_arrays(state, targets) && !state.staging->has_several();
+  if (!can_encode || has_shards(map)) return nullptr;
+  return [staging = state.staging.get()](transport::StagedHandling encoding) {
+    return staging->files_for(std::move(encoding));
+  };
+}
+
+std::string StepFile::why_not_encoded(const CollectiveState& state, const storage::ExtentMap& map) {
+  if (state.staging == nullptr) return "";
+  if (has_shards(map)) {
+    return "the bytes of a shard depend on the order of its chunks; without shards the array would "
+           "be staged";
+  }
+  return state.staging->has_several()
+             ? "the ranks have several stagers, each of which would have a part of a chunk with a "
+               "codec; with one stager, or without codecs, the array would be staged"
+             : "";
+}
 
 // Files that are rewritten have no steps that could be committed later. An array by itself has
 // none either, but nothing of it is published. A write that is durable when it returns cannot be
