@@ -94,7 +94,7 @@ Result<WriterLock> WriterLock::take(const std::string& path, Naming naming,
   if (!taken || !taken.value().is_held()) return taken;
   const std::string notes = written_shares_path(path);
   if (::unlink(notes.c_str()) == 0) {
-    // They do not come back after what the holder writes.
+    // The notes must not come back, after a crash of the node, once the holder has written.
     if (Status gone = sync_folder(folder_of(notes)); !gone.ok()) return gone.error();
   } else if (errno != ENOENT) {
     return system_failure("unlink", notes, -1, errno);

@@ -9,7 +9,7 @@
 //     else                                        ─► the extents are written, the step is committed
 // clang-format on
 //
-// Of a step with several stagers each journal has a share. The stagers find each other by marks
+// Each journal of a step with several stagers has a share. The stagers find each other by marks
 // beside the file (share_marks.hpp), and whichever of them comes last commits the step. Who waits
 // keeps its journal and looks again while it serves programs.
 //

@@ -305,7 +305,7 @@ TEST_F(JournalTest, LetsThatOfALivingStagerBe) {
   EXPECT_TRUE(left().empty());
 }
 
-// Its process may just have been killed, and have the journal open for a while.
+// A stager that was just killed may have its journal open for a while.
 TEST_F(JournalTest, OfAStagerThatIsEndingIsLookedAtAgain) {
   auto journal = open();
   ASSERT_TRUE(put(*journal).ok());

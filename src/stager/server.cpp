@@ -285,7 +285,7 @@ class Server {
     const bool is_welcome = std::holds_alternative<transport::Welcome>(message);
     const Status sent = connections_.send(client, message, is_welcome ? &memory_.file() : nullptr);
     if (sent.ok() || sent.error().code != ErrorCode::invalid_argument) return;
-    // Who waits for what cannot be sent would wait for ever.
+    // A client that waits for what cannot be sent would wait for ever.
     say_(sent.error().text());
     dropped_.push_back(client);
   }
