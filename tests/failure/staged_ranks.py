@@ -8,6 +8,8 @@ WHAT is a function here, or one of staged_losses.py, where the stager is lost.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -361,10 +363,8 @@ def journaled(
             assert time.monotonic() < deadline
             time.sleep(0.02)
         os.kill(int(process), signal.SIGKILL)
-        # A process that was killed has its files for a while, and the next stager looks at those
-        # that are still in use 3 seconds later.
-        while is_alive(int(process)):
-            time.sleep(0.005)
+        if second:
+            wait_until_closed(Path(second[-1]))
         (folder / "hog").unlink()
     comm.Barrier()
     if not goes_on:
@@ -390,13 +390,20 @@ def journaled(
     session.close()
 
 
-def is_alive(process: int) -> bool:
-    """Whether the process has not ended; its parent may not have asked for its status yet."""
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state not in "ZX"
+def wait_until_closed(journal: Path) -> None:
+    """Waits until no stager has a journal of this folder.
+
+    One that was killed has them for a while, and the next one looks at those again seconds later.
+    """
+    deadline = time.monotonic() + 30
+    for path in journal.iterdir():
+        with path.open() as file:
+            while True:
+                with contextlib.suppress(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                assert time.monotonic() < deadline, f"{path} is in use"
+                time.sleep(0.005)
 
 
 def large(comm, folder: Path, file_format: str, ending: str) -> None:
