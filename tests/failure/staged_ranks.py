@@ -308,6 +308,19 @@ def fill(folder: Path) -> None:
     os.close(descriptor)
 
 
+def end_step_without_space(comm, writer: Writer, folder: Path) -> None:
+    """Ends a step that is accepted, and of which storage has no space for a byte."""
+    comm.Barrier()
+    if comm.rank == 0:
+        fill(folder)
+    comm.Barrier()
+    writer.file.end_step()
+    deadline = time.monotonic() + 30
+    while comm.rank == 0 and not given_stagers()[0].report()["sessions"][0]["waits_for_space"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def finds_room(comm, folder: Path, file_format: str, step: str, *codec: str) -> None:
     """A step is accepted for which storage has no space, and is stored when there is some."""
     with weir.Session(comm, staging=given_staging()) as session:
@@ -317,16 +330,8 @@ def finds_room(comm, folder: Path, file_format: str, step: str, *codec: str) -> 
             writer.step(number)
         writer.file.begin_step()
         writer.write(last)
-        comm.Barrier()
+        end_step_without_space(comm, writer, folder)
         if comm.rank == 0:
-            fill(folder)
-        comm.Barrier()
-        writer.file.end_step()
-        if comm.rank == 0:
-            deadline = time.monotonic() + 30
-            while not given_stagers()[0].report()["sessions"][0]["waits_for_space"]:
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
             (folder / "hog").unlink()
         comm.Barrier()
         got = writer.density.read(writer.blocks)
@@ -352,16 +357,8 @@ def journaled(
         writer.file.wait_for_step(60)
     writer.file.begin_step()
     writer.write(last + 7 if goes_on else last)
-    comm.Barrier()
+    end_step_without_space(comm, writer, folder)
     if comm.rank == 0:
-        fill(folder)
-    comm.Barrier()
-    writer.file.end_step()
-    if comm.rank == 0:
-        deadline = time.monotonic() + 30
-        while not given_stagers()[0].report()["sessions"][0]["waits_for_space"]:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
         os.kill(int(process), signal.SIGKILL)
         if second:
             wait_until_closed(Path(second[-1]))
