@@ -307,8 +307,8 @@ std::int64_t Machine::end_of(const Client& client, std::int64_t place) const {
 }
 
 Machine::Links Machine::links_of_rest(const Client& client, bool at_start, std::int64_t place) {
-  // The same flows pass the units of parts with the same users and as many units, so the slowest of
-  // these is the only limit.
+  // Parts with the same users and as many units are passed by the same flows, so the slowest of
+  // these parts is the only limit.
   std::map<std::pair<Users, std::int64_t>, sg4::Link*> slowest;
   for (std::size_t i = 0; i < asked_.parts.size(); ++i) {
     const Part& part = asked_.parts[i];

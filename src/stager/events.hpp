@@ -113,7 +113,7 @@ struct CheckProof {
 struct Trust {
   ClientId client = 0;
 };
-// The same, for another stager of a session.
+// Messages of this client, which is another stager of a session, may be long from now on.
 struct TrustStager {
   ClientId client = 0;
 };
