@@ -199,6 +199,12 @@ Status SessionFiles::write_encoded(const transport::NameFile& named,
   if (found == encodings_.end()) {
     auto made = encoding_of(named);
     if (!made) return with_file(made.error(), named.path);
+    if (key.second != 0) {
+      // A file has one step at a time, so the others with chunks here were given up.
+      forget_steps([&](std::uint64_t step, const std::string& path) {
+        return step != key.second && path == made.value().path;
+      });
+    }
     found = encodings_.emplace(key, std::move(made).value()).first;
   }
   std::vector<Encoding::Part>& parts = found->second.parts;
@@ -273,13 +279,19 @@ Result<storage::HeaderUpdate> SessionFiles::update_of(const transport::CommitSte
 void SessionFiles::forget_chunks(const transport::CommitStep& step) {
   if (step.chunks.step == 0) return;
   const std::string place = storage::place_of(step.path, step.update);
-  std::erase_if(encodings_, [&](const auto& one) {
-    const std::uint64_t number = one.first.second;
-    const bool is_over = number == step.chunks.step || (number != 0 && one.second.path == place);
-    if (is_over) free_from_.erase(number);
-    return is_over;
+  forget_steps([&](std::uint64_t number, const std::string& path) {
+    return number == step.chunks.step || path == place;
   });
   entered_.reset();
+}
+
+void SessionFiles::forget_steps(const IsOver& is_over) {
+  std::erase_if(encodings_, [&](const auto& one) {
+    const std::uint64_t step = one.first.second;
+    if (step == 0 || !is_over(step, one.second.path)) return false;
+    free_from_.erase(step);
+    return true;
+  });
 }
 
 void SessionFiles::close_removed(const std::string& path) {

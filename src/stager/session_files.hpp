@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -85,6 +86,8 @@ class SessionFiles {
   [[nodiscard]] Result<storage::HeaderUpdate> update_of(const transport::CommitStep& step);
   // Forgets the chunks of this step, and of those that were given up in its file.
   void forget_chunks(const transport::CommitStep& step);
+  using IsOver = std::function<bool(std::uint64_t step, const std::string& path)>;
+  void forget_steps(const IsOver& is_over);
 
   std::span<std::byte> memory_;
   std::int64_t block_bytes_;

@@ -195,6 +195,16 @@ class SessionFilesEncode : public testing::TestWithParam<int> {
     EXPECT_EQ(found, values_);
   }
 
+  // Returns how many descriptors of the file this process has.
+  [[nodiscard]] std::ptrdiff_t times_open() const {
+    std::ptrdiff_t found = 0;
+    for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;  // that of the iterator itself
+      const std::string name = std::filesystem::read_symlink(one.path(), gone).string();
+      if (name.starts_with(path_)) ++found;
+    }
+    return found;
+  }
   [[nodiscard]] std::vector<std::byte> memory() const {
     const auto bytes = std::as_bytes(std::span(values_));
     return {bytes.begin(), bytes.end()};
@@ -235,6 +245,18 @@ TEST_P(SessionFilesEncode, NothingThatAnotherStepOfTheFileHasGivenUp) {
   const Status done = commit(files, 5);
   ASSERT_TRUE(done.ok()) << done.error().text();
   expect_values();
+}
+
+TEST_P(SessionFilesEncode, WithoutKeepingStepsThatWereGivenUp) {
+  std::vector<std::byte> blocks = memory();
+  SessionFiles files(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+  ASSERT_TRUE(write_half(files, 0, 4).ok());
+  const auto open = times_open();
+  ASSERT_GT(open, 0);
+  for (const std::uint64_t step : {5, 6, 7}) {
+    ASSERT_TRUE(write_half(files, 0, step).ok());
+    EXPECT_EQ(times_open(), open);
+  }
 }
 
 TEST_P(SessionFilesEncode, NothingInATableWithoutAStepOrOutsideTheirRoot) {
