@@ -253,7 +253,7 @@ TEST_P(SessionFilesEncode, WithoutKeepingStepsThatWereGivenUp) {
   ASSERT_TRUE(write_half(files, 0, 4).ok());
   const auto open = times_open();
   ASSERT_GT(open, 0);
-  for (const std::uint64_t step : {5, 6, 7}) {
+  for (std::uint64_t step = 5; step < 8; ++step) {
     ASSERT_TRUE(write_half(files, 0, step).ok());
     EXPECT_EQ(times_open(), open);
   }
