@@ -141,6 +141,7 @@ def test_a_mistake_of_the_person_is_one_line_and_leaves_nothing(cli: Cli) -> Non
         (("bench", *WORDS, "--timeout", "0"), "Invalid value for '--timeout'"),
         (("bench", *WORDS, "--plan"), "--plan is set by weir itself"),
         (("predict", *WORDS, "--progress=json"), "--progress is set by weir"),
+        (("report", "left:b:right"), "left:b:right is not a folder"),
         (("nonsense",), "No such command 'nonsense': weir --help says what can be given"),
         (("results", "query"), "Missing argument 'sql': weir results query --help says"),
         (("monitor", "--finish", "none"), "--finish none: there is no such file"),
