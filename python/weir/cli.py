@@ -105,9 +105,11 @@ def _run() -> int:
 
 
 def _usage_error(error: Exception) -> int:
-    message = getattr(error, "format_message", lambda: str(error))()
+    message = getattr(error, "format_message", lambda: str(error))().rstrip(".")
+    context = getattr(error, "ctx", None)
     if message:
-        warn(message)
+        help_at = "weir" if context is None else context.command_path
+        warn(f"{message}: {help_at} --help says what can be given")
     return int(getattr(error, "exit_code", FAILED))
 
 

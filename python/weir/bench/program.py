@@ -98,7 +98,9 @@ def plan_job(program: Path, arguments: Sequence[str], ranks: int) -> PlannedJob:
 
     Raises ``BenchError`` with weir-bench's own line for a user's error.
     """
-    answer = _ask(program, [*arguments, "--plan", "--ranks", str(ranks)])
+    # An option without its value, at the end, would otherwise take --plan for it.
+    asked = [*arguments[:1], "--plan", "--ranks", str(ranks), *arguments[1:]]
+    answer = _ask(program, asked)
     if answer.returncode != 0:
         raise BenchError(_last_line(answer), USAGE if answer.returncode == USAGE else FAILED)
     try:

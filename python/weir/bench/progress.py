@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 Step = TypeVar("Step")
@@ -42,13 +41,18 @@ def progress_display(
         yield print_line
         return
     number = [MofNCompleteColumn()] if counted else []
-    columns = (BarColumn(), *number, TimeElapsedColumn(), TextColumn("{task.fields[at]}"))
+    columns = (
+        BarColumn(),
+        *number,
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[at]}", markup=False),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("steps", total=None, at="")
 
         def move_bar(step: Step) -> None:
             state = state_of(step)
             total = max(state.planned, state.done)
-            bar.update(task, completed=state.done, total=total, at=escape(state.at))
+            bar.update(task, completed=state.done, total=total, at=state.at)
 
         yield move_bar

@@ -123,7 +123,8 @@ def campaign_command(
     """Run a campaign: every combination of its factors, in randomised order, resumable.
 
     Exit status: 0 all runs are done, 1 some failed, 2 a mistake in the file or the options, 75
-    the time limit came first, 130 interrupted; the last four can be gone on with by --resume.
+    the time limit came first, 130 interrupted. After 1, 75 and 130, --resume makes the missing
+    runs.
     """
     read = load_campaign_file(file)
     text = file.read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ def check_command(
 
     Names what killed runs left (a file that was not finished, a step that was not committed),
     counts the committed steps, and reads every element, which verifies checksums where there are
-    some. The exit status is 1 when something was found.
+    some. The exit status is 1 when a file is damaged or unfinished.
     """
     # Imported here so that the command line starts without it.
     from weir.check import Progress, check  # noqa: PLC0415

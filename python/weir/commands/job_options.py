@@ -18,12 +18,30 @@ from weir.bench.program import find_program, mpi_of
 from weir.campaign.file import read_duration
 from weir.monitor.sampler import LONGEST_SECONDS, SHORTEST_SECONDS
 
-Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, envvar="WEIR_RANKS")]
+Ranks = Annotated[
+    int | None,
+    typer.Option("-n", "--ranks", min=1, envvar="WEIR_RANKS", help="Ranks that a job starts."),
+]
 TasksPerNode = Annotated[
     int | None, typer.Option("--tasks-per-node", min=1, envvar="WEIR_TASKS_PER_NODE")
 ]
-LauncherText = Annotated[str | None, typer.Option("--launcher", envvar="WEIR_LAUNCHER")]
-PlatformText = Annotated[str | None, typer.Option("--platform", envvar="WEIR_PLATFORM")]
+LauncherText = Annotated[
+    str | None,
+    typer.Option(
+        "--launcher",
+        envvar="WEIR_LAUNCHER",
+        help="Command that starts the ranks, instead of mpirun, mpiexec or srun: 'srun -n 4096'.",
+    ),
+]
+PlatformText = Annotated[
+    str | None,
+    typer.Option(
+        "--platform",
+        metavar="FILE|NAME",
+        envvar="WEIR_PLATFORM",
+        help="Take expectations from this description of the machine instead of a calibration.",
+    ),
+]
 MonitorText = Annotated[
     str | None,
     typer.Option(

@@ -9,6 +9,7 @@ import typer
 
 from weir.analysis.machines import Bar, bars_of, machines_listing, read_bars, usual_ranks
 from weir.analysis.madbench_runs import Observed, observed
+from weir.bench.errors import USAGE, BenchError
 from weir.bench.tables import show_listing
 from weir.commands.find_runs import Root, find_runs, tell_changes
 from weir.commands.terminal import output_console, warn
@@ -23,7 +24,7 @@ def machines_command(
         list[str],
         typer.Argument(
             help="NAME=FOLDER with a machine's runs, or a CSV file with rates of machines.",
-            metavar="MACHINE...",
+            metavar="MACHINE",
         ),
     ],
     ranks: Annotated[
@@ -51,7 +52,7 @@ def machines_command(
     descriptions such as jaguar say what their machines should reach: weir platform show --shipped.
     """
     if picture is not None and picture.suffix not in SUFFIXES:
-        raise typer.BadParameter(f"--picture {picture}: give a file that ends in .svg or .html")
+        raise BenchError(f"--picture {picture}: give a file that ends in .svg or .html", USAGE)
     found = [_machine(text, root) for text in results]
     bars = [bar for of_machine, _ in found for bar in of_machine]
     names_given = [name for given in predict or [] for name in given.split(",") if name]

@@ -40,7 +40,7 @@ RECORDING = ".recording"
 def monitor_command(
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- COMMAND …", help="Watch until this command has ended."),
+        typer.Argument(metavar="-- COMMAND", help="Watch until this command has ended."),
     ] = None,
     interval: Annotated[
         str, typer.Option("--interval", help="Time between samples, 50ms to 60s.")
@@ -99,6 +99,12 @@ def _longest(text: str | None) -> float | None:
 def _finish(recording: Path, output: Path | None, command: list[str]) -> int:
     if command:
         raise BenchError("--finish watches nothing: leave the command out", USAGE)
+    if not recording.is_file():
+        raise BenchError(
+            f"--finish {recording}: there is no such file: a killed monitor leaves its --output "
+            f"with {RECORDING} behind the name",
+            USAGE,
+        )
     target = output or recording.with_name(recording.name.removesuffix(RECORDING))
     if target.exists():
         raise BenchError(f"{target} exists: give a new --output", USAGE)

@@ -66,7 +66,7 @@ def next_command(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="PATH...",
+            metavar="PATH",
             help="Folder of a campaign, or folders with runs, which may be campaigns too.",
             show_default=False,
         ),
@@ -195,7 +195,9 @@ def _write(target: Path, text: str) -> None:
 
 def _say_written(console: Console, target: Path) -> None:
     console.print(f"\nCampaign: {target}", soft_wrap=True, highlight=False, markup=False)
-    console.print(f"Run it:   weir campaign {target}", soft_wrap=True, highlight=False)
+    console.print(
+        f"Run it:   weir campaign {target}", soft_wrap=True, highlight=False, markup=False
+    )
 
 
 def _write_components(given: str, output: Path | None) -> None:

@@ -151,7 +151,7 @@ def show_command(
     platforms: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE|NAME]...",
+            metavar="FILE|NAME",
             help="Description file, its name in platforms/, or a shipped machine.",
             show_default=False,
         ),

@@ -194,7 +194,7 @@ def _show_stages(console: Console, fit: ResultsFit) -> None:
             percent_text(one.held_out_p90_error, 1),
             one.form if one.fits else f"does not fit: {one.form}",
         )
-    console.print(table)
+    console.print(table, markup=False)
 
 
 def _show_configurations(console: Console, fit: ResultsFit) -> None:
@@ -220,7 +220,7 @@ def _show_configurations(console: Console, fit: ResultsFit) -> None:
             f"{ratio:.2f}",
         )
     console.print()
-    console.print(table)
+    console.print(table, markup=False)
     console.print("ratio: predicted over measured time, of a fit without that configuration")
 
 

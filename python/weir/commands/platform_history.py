@@ -22,7 +22,7 @@ def history_command(
     platform: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE|NAME]",
+            metavar="FILE|NAME",
             help="Description file, or its name in platforms/.",
             show_default=False,
         ),

@@ -28,7 +28,7 @@ class Level(StrEnum):
 def record_command(
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- COMMAND …", help="the program with its launcher"),
+        typer.Argument(metavar="-- COMMAND", help="the program with its launcher"),
     ] = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE", help="file for the record")

@@ -62,14 +62,18 @@ def report_command(
         from weir.report import write_report  # noqa: PLC0415
 
         tell_changes((folder, load_run(folder)) for folder in run_folders_at(path))
-        output_console().print(f"Report: {write_report(path)}", soft_wrap=True, highlight=False)
+        _say_written(write_report(path))
         return
     if job_is_over:
         mark_unfinished_as_failed(path, "the job ended without finishing the run")
     for one in finalize_all(path, expecting_by(platform)):
         for text in one.changes:
             warn(f"{one.folder}: {text}")
-    output_console().print(f"Report: {write_reports(path)}", soft_wrap=True, highlight=False)
+    _say_written(write_reports(path))
+
+
+def _say_written(report: Path) -> None:
+    output_console().print(f"Report: {report}", soft_wrap=True, highlight=False, markup=False)
 
 
 def finalize_all(path: Path, expect: Expect | None = None) -> list[FinalizedRun]:

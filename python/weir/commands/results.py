@@ -15,6 +15,7 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from weir.analysis.compare import compare, pair_by_label
+from weir.bench.errors import USAGE, BenchError
 from weir.commands.find_runs import (
     DEFAULT_ROOT,
     LAST,
@@ -103,7 +104,7 @@ def query_command(
     runs USING (run_id) WHERE headline"
     """
     if as_json and as_csv:
-        raise typer.BadParameter("--json and --csv are both given: give one of them")
+        raise BenchError("--json and --csv are both given: give one of them", USAGE)
     answer = query(root_of(root), sql, warn, beside=[PLATFORMS])
     if as_json:
         _print_json(answer)

@@ -23,7 +23,7 @@ THRESHOLDS_TEXT = "Thresholds: " + "; ".join(
 
 def run_command(
     command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND …", help="the program with its launcher")
+        list[str], typer.Argument(metavar="-- COMMAND", help="the program with its launcher")
     ],
     advise: Annotated[
         bool, typer.Option("--advise", help="count metadata operations, and print advice")

@@ -256,10 +256,12 @@ def _show(report: dict[str, Any]) -> None:
     console.print(
         f"stager, {process}: {size_text(used)} of {size_text(report['memory_bytes'])} "
         f"in use{_spilled(report)}{_journaled(report)}{_over_ucx(report)}"
-        f"{', stopping' if report['stopping'] else ''}"
+        f"{', stopping' if report['stopping'] else ''}",
+        markup=False,
+        highlight=False,
     )
     for line in report["waiting_shares"]:
-        console.print(line)
+        console.print(line, markup=False, highlight=False)
     if not report["sessions"]:
         console.print("no program")
         return
@@ -284,7 +286,7 @@ def _show(report: dict[str, Any]) -> None:
             str(one["steps_to_store"]),
             state,
         )
-    console.print(table)
+    console.print(table, markup=False, highlight=False)
 
 
 def _spilled(report: dict[str, Any]) -> str:

@@ -30,7 +30,8 @@ def warn(text: str) -> None:
 
 
 def _console(stream: TextIO) -> Console:
-    console = Console(file=stream)
+    # Without emoji=False, Rich would draw a picture in place of what a path has between colons.
+    console = Console(file=stream, emoji=False)
     return console if console.is_terminal else _Pipe(stream)
 
 
@@ -51,7 +52,7 @@ class _Pipe(Console):
     def __init__(self, stream: TextIO) -> None:
         asked = os.environ.get("COLUMNS", "")
         is_asked = asked.isdigit() and int(asked) > 0
-        super().__init__(file=stream, width=int(asked) if is_asked else WIDTH_OF_TEXT)
+        super().__init__(file=stream, emoji=False, width=int(asked) if is_asked else WIDTH_OF_TEXT)
 
     def print(self, *objects: Any, **options: Any) -> None:
         usual = self.width

@@ -126,7 +126,7 @@ def write_atomically(file: Path, text: str) -> Path:
             os.fsync(stream.fileno())
         unfinished.replace(file)
     except OSError as error:
-        raise ResultError(f"{file} cannot be written: {error}") from None
+        raise ResultError(f"{file} cannot be written: {error.strerror or error}") from None
     finally:
         unfinished.unlink(missing_ok=True)
     return file
