@@ -124,6 +124,8 @@ FieldSettings<PlanSettings> plan_table() {
        "ranks",
        "number of ranks that --plan assumes, without MPI [those of the job that it is started in]",
        {.metavar = "N", .range = {1}}},
+      {&PlanSettings::elsewhere, "elsewhere",
+       "with --plan: of a job on another machine, whose places and room are not examined here"},
   };
 }
 

@@ -46,7 +46,8 @@ struct CoreSettings {
 };
 
 struct PlanSettings {
-  bool only = false;  // print what would be run, and run nothing
+  bool only = false;       // print what would be run, and run nothing
+  bool elsewhere = false;  // the job is one on another machine
   std::optional<std::int64_t> ranks;
 };
 

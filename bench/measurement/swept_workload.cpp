@@ -15,10 +15,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Prints the plan of a job with that many ranks.
-int print_plan(const SweptWorkload& workload, std::int64_t ranks) {
-  Status fits = workload.check_places(ranks);
-  if (fits.ok()) fits = workload.check_room(ranks);
+// Prints the plan of a job with that many ranks. `elsewhere`: nothing of this machine matters.
+int print_plan(const SweptWorkload& workload, std::int64_t ranks, bool elsewhere) {
+  Status fits = elsewhere ? Status() : workload.check_places(ranks);
+  if (fits.ok() && !elsewhere) fits = workload.check_room(ranks);
   if (!fits) return complain(fits.error());
   return print_planned(workload.configurations(ranks), workload.core(),
                        {.transfer_bytes = workload.transfer_bytes(ranks),
@@ -28,6 +28,7 @@ int print_plan(const SweptWorkload& workload, std::int64_t ranks) {
 }
 
 int plan_workload(const Settings& settings, const MakeWorkload& make, int left_out) {
+  const PlanSettings planned = plan_settings_of(settings);
   const auto plan = [&](std::int64_t ranks, bool prints) {
     if (ranks <= left_out) {
       return complain(invalid_argument(
@@ -36,9 +37,10 @@ int plan_workload(const Settings& settings, const MakeWorkload& make, int left_o
     }
     const auto made = make(settings, ranks - left_out);
     if (!prints) return made ? 0 : exit_usage;
-    return made ? print_plan(*made.value(), ranks - left_out) : complain(made.error());
+    return made ? print_plan(*made.value(), ranks - left_out, planned.elsewhere)
+                : complain(made.error());
   };
-  if (const auto ranks = plan_settings_of(settings).ranks) return plan(*ranks, true);
+  if (planned.ranks) return plan(*planned.ranks, true);
   return run_under_mpi([&](int ranks) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

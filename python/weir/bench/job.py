@@ -57,7 +57,7 @@ from weir.results.platform import Platform
 EXPECTATION_FILE = "expectation.json"
 STANDARD_OUTPUT_FILE = "standard-output.txt"
 STANDARD_ERROR_FILE = "standard-error.txt"
-OWN_OPTIONS = ("--plan", "--no-plan", "--expectation", "--progress")
+OWN_OPTIONS = ("--plan", "--no-plan", "--elsewhere", "--expectation", "--progress")
 PREPARING = ".preparing-"
 """Begins the name of the folder of files that are made before the output folder."""
 CALIBRATION_SECONDS = 300.0

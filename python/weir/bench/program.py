@@ -93,14 +93,17 @@ def find_program(environment: Mapping[str, str], name: str = PROGRAM) -> Path:
     )
 
 
-def plan_job(program: Path, arguments: Sequence[str], ranks: int) -> PlannedJob:
+def plan_job(
+    program: Path, arguments: Sequence[str], ranks: int, *, elsewhere: bool = False
+) -> PlannedJob:
     """Returns what ``weir-bench ARGUMENTS`` would run on that many ranks.
 
-    Raises ``BenchError`` with weir-bench's own line for a user's error.
+    With ``elsewhere`` it would run on another machine, and need no room here. Raises ``BenchError``
+    with weir-bench's own line for a user's error.
     """
+    words = ["--plan", "--ranks", str(ranks), *(["--elsewhere"] if elsewhere else [])]
     # An option without its value, at the end, would otherwise take --plan for it.
-    asked = [*arguments[:1], "--plan", "--ranks", str(ranks), *arguments[1:]]
-    answer = _ask(program, asked)
+    answer = _ask(program, [*arguments[:1], *words, *arguments[1:]])
     if answer.returncode != 0:
         raise BenchError(_last_line(answer), USAGE if answer.returncode == USAGE else FAILED)
     try:

@@ -14,6 +14,8 @@ from weir.bench.errors import USAGE, BenchError
 from weir.bench.platforms import find_platform
 from weir.commands.terminal import message_console, output_console
 from weir.report.picture_file import SUFFIXES
+from weir.results.campaign import Value
+from weir.results.platform import Platform
 from weir.sim.job import (
     DESTINATIONS,
     LEVELS,
@@ -28,8 +30,11 @@ from weir.sim.job import (
     slow_in,
     sweep_levels,
 )
+from weir.sim.output_job import OutputAsked, outputs, record_of
+from weir.sim.output_table import show_output, show_outputs
 from weir.sim.picture import write_picture
 from weir.sim.program import DEFAULT_TIMEOUT, simulate
+from weir.sim.staged import KERNELS, StagedOutput
 from weir.sim.table import Simulated, show_bench, show_one, show_several
 
 STRATEGY_HELP = "How the bytes are moved: " + ", ".join(
@@ -38,12 +43,14 @@ STRATEGY_HELP = "How the bytes are moved: " + ", ".join(
 
 
 def sim_command(
+    context: typer.Context,
     workload: Annotated[
         str,
         typer.Argument(
             metavar="WORKLOAD",
             help="messages (every rank moves so many bytes), array (--array-shape), or sink; with "
-            "--level library, array and sink are the workloads of weir bench themselves",
+            "--level library, array and sink are the workloads of weir bench themselves; flash and "
+            "s3d write their files by stagers (--staging), with settings of weir-bench after --",
         ),
     ],
     platform: Annotated[
@@ -64,7 +71,9 @@ def sim_command(
             "[default: stagers with --stagers, else the platform's first]",
         ),
     ] = None,
-    size: Annotated[str, typer.Option("--bytes", help="messages: bytes of a rank.")] = "1m",
+    size: Annotated[
+        str | None, typer.Option("--bytes", help="messages: bytes of a rank.  [default: 1m]")
+    ] = None,
     message_bytes: Annotated[
         str | None,
         typer.Option(
@@ -88,6 +97,22 @@ def sim_command(
     stagers: Annotated[
         int, typer.Option("--stagers", min=0, help="Stager nodes; 0: all of the machine.")
     ] = 0,
+    staging: Annotated[
+        str,
+        typer.Option(
+            "--staging",
+            help="flash, s3d: who stores the files: none (the ranks), node (a stager of each node) "
+            "or service (--stagers on nodes of their own).",
+        ),
+    ] = "none",
+    stager_memory: Annotated[
+        str | None,
+        typer.Option(
+            "--stager-memory",
+            help="flash, s3d: what a stager may hold.  [default: a quarter of the free memory that "
+            "the description has, or everything]",
+        ),
+    ] = None,
     steps: Annotated[int, typer.Option("--steps", min=1, help="Repetitions.")] = 1,
     meeting: Annotated[
         bool, typer.Option("--meeting", help="All clients begin every step together.")
@@ -152,12 +177,13 @@ def sim_command(
     simulated_level = next((one for one in LEVELS if one == level), None)
     if simulated_level is None:
         raise BenchError(f"--level {level}: give {' or '.join(LEVELS)}", USAGE)
+    of_kernel = workload in KERNELS
     asked = Asked(
-        workload=workload,
+        workload="messages" if of_kernel else workload,
         ranks=ranks,
         strategy=strategy,
         to=destination,
-        bytes=size_in("bytes", size),
+        bytes=size_in("bytes", size or "1m"),
         shape=shape,
         type=element,
         distribution=distribution,
@@ -176,6 +202,18 @@ def sim_command(
         level=simulated_level,
     )
     check(asked)
+    output = OutputAsked(workload, tuple(context.args), staging, stager_memory)
+    output.refuse_others(
+        {
+            "--bytes": size,
+            "--message-bytes": message_bytes,
+            "--to": to,
+            "--read": read,
+            "--slow": slow,
+            "--picture": picture,
+            "--level library": level == "library",
+        }
+    )
     if picture is not None and picture.suffix not in SUFFIXES:
         raise BenchError(f"--picture {picture}: give a file that ends in .svg or .html", USAGE)
     described = find_platform(platform)
@@ -188,6 +226,10 @@ def sim_command(
             "give --bytes, or leave it out",
             USAGE,
         )
+    if of_kernel:
+        several = outputs(described, asked, swept, output, partial(simulate, timeout=timeout))
+        _show_outputs(described, several, as_json=as_json)
+        return
     run = partial(simulate, described, timeout=timeout)
     simulated = []
     for one in list(points(asked, swept)):
@@ -195,17 +237,33 @@ def sim_command(
         without = run(replace(one, slow=())) if one.slow else None
         plan = run(plan_beside(one)) if one.runs_bench else None
         simulated.append(Simulated(levels, one, run(one), without, plan))
-    if as_json:
-        typer.echo(json.dumps([_record(one) for one in simulated], indent=2))
-    elif asked.runs_bench:
-        show_bench(output_console(), described, simulated)
-    elif swept:
-        show_several(output_console(), simulated)
-    else:
-        show_one(output_console(), described, simulated[0])
+    _show(described, simulated, as_json=as_json)
     if picture is not None:
         written = write_picture(picture, described.name, simulated)
         message_console().print(f"{written}", markup=False, highlight=False)
+
+
+def _show(platform: Platform, simulated: list[Simulated], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([_record(one) for one in simulated], indent=2))
+    elif simulated[0].asked.runs_bench:
+        show_bench(output_console(), platform, simulated)
+    elif simulated[0].levels:
+        show_several(output_console(), simulated)
+    else:
+        show_one(output_console(), platform, simulated[0])
+
+
+def _show_outputs(
+    platform: Platform, several: list[tuple[dict[str, Value], StagedOutput]], *, as_json: bool
+) -> None:
+    levels, first = several[0]
+    if as_json:
+        typer.echo(json.dumps([record_of(*one) for one in several], indent=2))
+    elif levels:
+        show_outputs(output_console(), several)
+    else:
+        show_output(output_console(), platform, first)
 
 
 def _record(one: Simulated) -> dict[str, Any]:
@@ -231,4 +289,4 @@ def _slow_record(one: Simulated) -> dict[str, Any]:
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands of this module."""
-    app.command("sim")(sim_command)
+    app.command("sim", context_settings={"allow_extra_args": True})(sim_command)
