@@ -112,7 +112,6 @@ def has(command: Path, words: bytes) -> bool:
         return False
 
 
-@pytest.mark.alone
 def test_osds_on_targets_of_set_speed(targets: MakeTargets) -> None:
     made = targets("100MB/s", options="--count 2", size="768MiB")
     osds = ceph_up("--on-targets").osds

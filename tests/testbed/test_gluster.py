@@ -67,7 +67,6 @@ def test_a_sharded_file_lies_on_all_bricks() -> None:
     assert sum(chain(*pieces)) == (128 - 4) << 20
 
 
-@pytest.mark.alone
 @pytest.mark.usefixtures("_can_run")
 def test_bricks_on_targets_of_set_speed(targets: MakeTargets) -> None:
     made = targets("100MB/s", options="--count 2", size="128MiB")
