@@ -292,7 +292,7 @@ TEST_P(Faults, AStepWhoseWritingFailedIsNotCommittedAndMayBeBegunAgain) {
   }
 }
 
-// What one array of a file that has one file for each chunk or shard is laid out as.
+// Says what one array of a file that has one file for each chunk or shard is laid out as.
 struct ZarrLayout {
   const char* name;
   bool in_shards;

@@ -42,7 +42,7 @@ constexpr std::int64_t slots = 3;
 constexpr std::size_t piece_numbers = 5;  // bytes that describe a piece
 constexpr const char* rank_key = "key of ranks";
 
-// What a byte of a conversation makes happen, below it a message of that connection.
+// Says what a byte of a conversation makes happen, below it a message of that connection.
 enum class Happening : std::uint8_t {
   connection_ends = connections,
   job_ends = 2 * connections,
