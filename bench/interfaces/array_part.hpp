@@ -82,8 +82,8 @@ struct ArrayBox {
   array::Indices extents;                    // of the whole array
   std::vector<std::string> dimension_names;  // one per dimension
   array::Box box;                            // may be empty
-  // How the ranks divide the array. Where extents and division of two arrays are equal, each rank
-  // has the same box of both.
+  // The number of the ranks' division of the array. Where extents and division of two arrays are
+  // equal, each rank has the same box of both.
   int division = 0;
   // The names of the members of a record, for formats that have them (array/record_members.hpp).
   std::string members = {};

@@ -66,10 +66,10 @@ struct Capabilities {
   bool relative = false;        // name_calls take places relative to an open directory
 };
 
-// How an array is divided among files.
+// Says how an array is divided among files.
 enum class FileLayout { shared, per_aggregator, per_rank };
 
-// Whether the moves of a session's files are submitted, so that the time of each is known, and
+// Says whether the moves of a session's files are submitted, so that the time of each is known, and
 // whether they go on while the program computes.
 enum class Submission { none, foreground, background };
 
@@ -79,7 +79,7 @@ struct SessionSettings {
   MPI_Comm communicator = MPI_COMM_WORLD;  // of all ranks that use the session
   double deadline_seconds = 600;
   storage::Striping striping = {};  // of newly created files
-  // What File::sync() makes durable.
+  // File::sync() makes this durable.
   storage::Durability durability = storage::Durability::none;
   bool collective = true;  // transfers are collective calls, where the interface has them
   bool direct = false;

@@ -1,4 +1,4 @@
-// What the interfaces share that move data by MPI-IO: the hints of their files, and the datatypes
+// The interfaces that move data by MPI-IO share this: the hints of their files, and the datatypes
 // of a rank's part or box.
 #pragma once
 

@@ -61,7 +61,7 @@ class NameCallSet {
 inline constexpr int short_transfer = -1;
 inline constexpr int wrong_content = -2;
 
-// What chmod, utime and setxattr set.
+// The calls chmod, utime and setxattr set these.
 inline constexpr unsigned mode_made = 0644;
 inline constexpr unsigned mode_set = 0640;
 inline constexpr std::int64_t time_set = 1'000'000'000;  // seconds since 1970

@@ -1,4 +1,5 @@
-// Where the stagers are to which a workload hands over what it writes, as its setting `staging`.
+// The setting `staging` of a workload says where the stagers are to which it hands over what it
+// writes.
 #pragma once
 
 #include <string_view>

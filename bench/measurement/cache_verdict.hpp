@@ -43,7 +43,8 @@ struct CacheState {
   std::vector<Evidence> evidence;  // strongest first
 };
 
-// What was observed for one function in one direction, over all ranks. Unknown values stay empty.
+// Says what was observed for one function in one direction, over all ranks. Unknown values stay
+// empty.
 struct CacheObservations {
   Direction direction = Direction::read;
   std::int64_t bytes = 0;        // requested, summed over all ranks

@@ -46,7 +46,7 @@ std::string mpi_io_implementation(const std::string& library,
                            : component;
 }
 
-// What an MPI library can be told of its transport and of MPI-IO.
+// Users can tell an MPI library these about its transport and MPI-IO.
 constexpr std::array mpi_parameters{"pml",
                                     "btl",
                                     "osc",

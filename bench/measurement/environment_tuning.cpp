@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 15> of_the_kernel{
     "ext2",    "ext3", "ext4", "xfs",  "btrfs", "f2fs", "tmpfs", "ramfs",
     "overlay", "ceph", "nfs",  "nfs4", "9p",    "gfs2", "ocfs2"};
 
-// What Lustre's client tunes for a mount, and for each target.
+// Lustre's client tunes these for a mount, and for each target.
 constexpr std::array lustre_of_mount{"max_read_ahead_mb",
                                      "max_read_ahead_per_file_mb",
                                      "max_read_ahead_whole_mb",

@@ -1,4 +1,4 @@
-// Which nodes of a job are alike, by what their descriptions say.
+// Nodes of a job are alike or not by what their descriptions say.
 //
 // Every node is compared with the first one. Nodes that differ from it in the same way are a kind.
 // What is kept is bounded, however many nodes there are and however much they differ: this many

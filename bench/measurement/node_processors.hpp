@@ -1,4 +1,4 @@
-// How many processors the ranks of a node share.
+// The ranks of a node share processors; this counts them.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,8 @@ class PageCacheTest : public testing::Test {
     return file;
   }
 
-  // Whether the tests' file system keeps pages in memory alone: nothing can be dropped there.
+  // Returns whether the tests' file system keeps pages in memory alone: nothing can be dropped
+  // there.
   [[nodiscard]] bool lives_in_memory() const {
     struct statfs information {};
     return ::statfs(test_folder_.folder().c_str(), &information) == 0 &&

@@ -23,7 +23,7 @@ constexpr std::size_t verified_block_words = 16 * payload_page_words;
 // words at this many further source positions also fit.
 constexpr std::uint64_t evidence_words = 3;
 
-// How many words are used to compare two explanations of the same word.
+// Two explanations of the same word are compared by so many words.
 constexpr std::size_t horizon_words = 4 * payload_page_words;
 
 struct Explanation {

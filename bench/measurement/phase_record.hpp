@@ -21,7 +21,7 @@ inline constexpr std::int8_t function_read = 5;
 inline constexpr std::int8_t function_checkpoint = 6;
 inline constexpr std::int8_t function_plot = 7;
 
-// What a rank had done when the time of --stonewall had passed.
+// Says what a rank had done when the time of --stonewall had passed.
 struct Wall {
   std::int64_t operations = 0;
   std::int64_t bytes = 0;
@@ -30,7 +30,7 @@ struct Wall {
   bool reached = false;  // the rank stopped because of the wall, not because it had finished
 };
 
-// What one phase cost this rank. Times are on this process's clock.
+// Says what one phase cost this rank. Times are on this process's clock.
 struct PhaseRecord {
   Direction direction = Direction::write;
   std::int64_t operations = 0;

@@ -15,7 +15,7 @@
 
 namespace weir::bench {
 
-// What a workload specifies of a configuration beforehand.
+// Says what a workload specifies of a configuration beforehand.
 struct ResultSubject {
   bool write = true;
   bool read = true;

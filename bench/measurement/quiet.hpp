@@ -32,7 +32,8 @@ struct ProcessorTicks {
 // 0.
 [[nodiscard]] std::int64_t kernel_thread_ticks(std::string_view process_stat);
 
-// What one node observed over the run. Ticks are differences between the run's end and its start.
+// Says what one node observed over the run. Ticks are differences between the run's end and its
+// start.
 struct NodeActivity {
   std::string host;
   std::optional<ProcessorTicks> ticks;

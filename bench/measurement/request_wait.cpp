@@ -1,4 +1,4 @@
-// How a rank waits for a request (job.hpp): it leaves the processor to others between two tests.
+// A rank that waits for a request (job.hpp) leaves the processor to others between two tests.
 // Simulated ranks, which share one thread, have sim/library/request_wait.cpp instead.
 #include <sched.h>
 

@@ -42,7 +42,7 @@ struct RepetitionPlace {
   std::int64_t ended_ns = 0;
 };
 
-// What a rank observed of where the bytes of a phase came from or went to.
+// Says what a rank observed of where the bytes of a phase came from or went to.
 struct CacheEvidence {
   std::int64_t device_bytes = 0;  // moved by the node's devices; on node leaders
   bool device_known = false;

@@ -51,7 +51,7 @@ template <typename Variant>
   return parameters;
 }
 
-// What one function of a configuration is going to transfer.
+// Says what one function of a configuration is going to transfer.
 struct PlannedPhase {
   std::string_view function;
   Direction direction = Direction::write;
@@ -79,7 +79,7 @@ struct PlannedConfiguration {
   nlohmann::ordered_json plan;
 };
 
-// What --plan says of all configurations together.
+// Has what --plan says of all configurations together.
 struct PlannedJob {
   std::int64_t transfer_bytes = 0;  // of the largest transfer
   std::vector<std::string> notes;   // how the command line was understood

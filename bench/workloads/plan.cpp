@@ -317,7 +317,7 @@ void print_crossings(const std::vector<Crossing>& crossings) {
   }
 }
 
-// What one placement of the aggregators does to the network.
+// Says what one placement of the aggregators does to the network.
 struct PlacementFigures {
   std::string name;
   plan_audit::PlanAudit found;

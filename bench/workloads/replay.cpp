@@ -374,8 +374,8 @@ class ReplayWorkload final : public SweptWorkload {
  private:
   static constexpr double mebibyte = 1048576;
 
-  // Whether a configuration makes collective calls as such: ranks that replay several ranks, one
-  // after the other, would wait for themselves.
+  // Returns whether a configuration makes collective calls as such: ranks that replay several
+  // ranks, one after the other, would wait for themselves.
   [[nodiscard]] bool replays_together(std::int64_t ranks) const {
     return ranks >= std::ssize(request_.record.sums) &&
            std::ranges::any_of(request_.variants,

@@ -25,7 +25,7 @@
 
 namespace weir::aggregation {
 
-// What one rank calls, and whether it can. Nothing moves before all ranks agree on it.
+// Says what one rank calls, and whether it can. Nothing moves before all ranks agree on it.
 struct Call {
   // Returns a call that `text` describes in full. `possible` is the result of this rank's check of
   // its own arguments.

@@ -43,8 +43,8 @@ struct ArrayOrigin {
   // Others may write between what the ranks write, so that no write changes the bytes there.
   bool has_other_writers = false;
   std::shared_ptr<storage::OpenFiles> staged = {};  // files behind a stager; null: no stager
-  // Why the session's stagers take neither the array nor its chunks with a codec; "": they do, or
-  // there are none.
+  // The reason why the session's stagers take neither the array nor its chunks with a codec; "":
+  // they take them, or there are no stagers.
   std::string not_staged = {};
   std::string not_encoded = {};
   bool at_once = false;  // with `staged`: the array has no steps, whose ends it would wait for
@@ -312,8 +312,8 @@ class OpenArray {
     }
   }
   [[nodiscard]] bool has_places() const { return static_cast<bool>(source_); }
-  // Where a stager has encoded the chunks of the last step, their places are learned when they are
-  // needed, by all ranks together: `learn` does that. Null: they are known.
+  // Learns the places of chunks of the last step that a stager has encoded, when they are needed
+  // and by all ranks together. Null: the places are known.
   void set_late_places(std::function<Status()> learn) { learn_places_ = std::move(learn); }
   [[nodiscard]] bool has_late_places() const { return static_cast<bool>(learn_places_); }
   // Collective if the places are late.

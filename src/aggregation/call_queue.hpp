@@ -30,7 +30,7 @@
 
 namespace weir::aggregation {
 
-// What a request does after its opening vote. It makes progress only inside test() and wait().
+// The part of a request after its opening vote. It makes progress only inside test() and wait().
 class RequestWork {
  public:
   RequestWork() = default;
@@ -94,7 +94,7 @@ class CallQueue {
   Status complete(const Request& request);
   // Moves on as far as possible without waiting for another rank.
   void progress();
-  // From now on, requests move on only in calls of this queue, not in waits of other sessions.
+  // Lets requests move on only in calls of this queue from now on, not in waits of other sessions.
   void abandon() { background_.end(); }
 
   // A call that blocks: from its opening vote, after all earlier calls, to the end of the object.
@@ -102,9 +102,9 @@ class CallQueue {
    public:
     // Waits for the end of the opening vote.
     Turn(CallQueue& queue, Call call);
-    // For a call that has a single vote: waits until all earlier calls have ended, does this rank's
-    // part of the call, `act`, which notes its outcome in the call, and votes. In a broken session,
-    // `act` is not called.
+    // Makes a call that has a single vote: waits until all earlier calls have ended, does this
+    // rank's part of the call, `act`, which notes its outcome in the call, and votes. In a broken
+    // session, `act` is not called.
     Turn(CallQueue& queue, Call call, const std::function<void(Call&)>& act);
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;

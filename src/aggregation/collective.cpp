@@ -288,7 +288,7 @@ Status Collective::move_alone(OpenArray& file, Direction direction, const OwnReg
           "weir_file_step_wait(), or a collective read, before a rank moves it alone",
           file.path());
     }
-    // What was handed over before is written before, and is there to be read.
+    // The stager writes first what was handed over first, so that it is there to be read.
     if (Status drained = state_->staging->stager().drain(); !drained.ok()) return drained;
   }
   return aggregation::move_alone(file, direction, own.region, own.pieces.front());

@@ -66,15 +66,16 @@ struct CollectiveState;  // collective_state.hpp
 [[nodiscard]] std::string_view name_of(const std::optional<plan::Strategy>& strategy);
 [[nodiscard]] std::string_view name_of(const std::optional<plan::Engine>& engine);
 
-// What the ranks do after they have lost a stager: their calls fail, or they write the following
-// steps themselves (docs/staging.md).
+// Says what the ranks do after they have lost a stager: their calls fail, or they write the
+// following steps themselves (docs/staging.md).
 enum class StagingLost : std::uint8_t { fail, direct };
 [[nodiscard]] std::vector<std::string_view> staging_lost_names();
 [[nodiscard]] std::string_view name_of(StagingLost choice);
 [[nodiscard]] std::optional<StagingLost> parse_staging_lost(std::string_view name);
 
-// From when on the steps of a file survive. `in_journal`: a step has ended only when it is in the
-// journals of its stagers, or else stored. Where no stager has a part of it, it is stored anyway.
+// Says from when on the steps of a file survive. `in_journal`: a step has ended only when it is in
+// the journals of its stagers, or else stored. Where no stager has a part of it, it is stored
+// anyway.
 struct FileDurability {
   storage::StepDurability storage = storage::StepDurability::step;
   bool in_journal = false;
@@ -109,7 +110,7 @@ struct CollectiveSettings {
   bool groups_are_suggested = false;
   std::optional<topology::Network> network;  // between the nodes; nothing: not known
   topology::PlacementRule placement = topology::PlacementRule::spread;  // of aggregators
-  // Where the stagers run through which files with steps are written (session_staging.hpp).
+  // Says where the stagers run through which files with steps are written (session_staging.hpp).
   topology::StagerPlacement staging;
   StagingLost staging_lost = StagingLost::fail;
   plan::Stagers stagers;      // set by create(): these, or those with which writes are compared
@@ -121,15 +122,15 @@ struct CollectiveSettings {
   // taken from the file system.
   plan::PlatformRates rates;
   topology::FileTargets targets;
-  // For tests: wraps each engine that moves bytes, for example with one that loses some. Null: no
-  // wrapper.
+  // Tests set this: it wraps each engine that moves bytes, for example with one that loses some.
+  // Null: no wrapper.
   std::function<std::unique_ptr<storage::Engine>(std::unique_ptr<storage::Engine>)> before_engine;
-  // For tests, likewise: moves encoded chunks, and what a rank moves without the others. Null: the
-  // system.
+  // Tests set this: it moves encoded chunks, and what a rank moves without the others. Null: the
+  // system does.
   std::shared_ptr<const storage::SliceMover> slice_mover;
 };
 
-// Which of the arrays that a request writes go to a stager.
+// Says which of the arrays that a request writes go to a stager.
 enum class HandedOverArrays : std::uint8_t { nothing, all, some };
 
 // The times that a call spent on this rank, and the amounts that it moved.
@@ -164,7 +165,7 @@ struct FileSettings {
   // With `rewrite`: the file is one array, into which several runs may write at the same time.
   // Opening it takes no lock, and the first sync also makes its names durable.
   bool in_place = false;
-  // Nothing: a new file has no checksums, and an existing file keeps its kind.
+  // Without a value, a new file has no checksums, and an existing file keeps its kind.
   std::optional<storage::Checksum> checksum = std::nullopt;
   Unwritten unwritten = Unwritten::is_filled;
 };

@@ -36,7 +36,7 @@ struct CollectiveState {
   std::unique_ptr<plan::Planner> planner;  // of this rank; caches the plans of requests
   std::shared_ptr<EngineSet> engines;
   std::unique_ptr<SessionStaging> staging;  // null: files are written by the ranks
-  // What `staging` was until a stager was lost and the ranks went on without any.
+  // The `staging` until a stager was lost and the ranks went on without any.
   std::unique_ptr<SessionStaging> lost_staging;
   std::set<std::string> told_not_staged;  // paths of files of which rank 0 has told people
   RegionTables region_tables;
@@ -50,7 +50,7 @@ struct CollectiveState {
   std::int64_t requests = 0;  // requests agreed on so far, equal on every rank
   // A deadline passed or MPI failed: the ranks do not know each other's state.
   bool broken = false;
-  // While a call asks rank 0, until it has been answered: the opening vote.
+  // The opening vote of a call that asks rank 0, until the call has been answered.
   std::optional<ranks::Channel::Round> asked;
   CollectiveFigures figures;  // of the last request that ended
   std::string notice;  // for users: settings that could not be followed; "" if there are none

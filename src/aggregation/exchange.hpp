@@ -118,7 +118,8 @@ class Exchange final : public Move {
   std::optional<plan::Piece> next_;
   bool has_share_of_next_ = false;
   std::uint32_t seen_wake_ups_ = 0;  // value before the last step
-  // In the order of the plan. The elements do not move in memory, since MPI writes to them.
+  // The elements are in the order of the plan. They do not move in memory, since MPI writes to
+  // them.
   std::list<Message> messages_;
   std::unique_ptr<Gathering> gathering_;
   Status status_;

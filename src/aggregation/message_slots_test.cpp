@@ -65,7 +65,7 @@ class Node {
     }
   }
 
-  // What one rank does, as Exchange does it; false when it got stuck.
+  // Does for one rank what Exchange does; returns false if the rank got stuck.
   bool run(std::int64_t rank) {
     const MessageSlots slots(aligned_, at_, slot_bytes, rank, ranks);
     struct Message {
@@ -126,7 +126,7 @@ class Node {
 
   // The most messages that were in slots at a time.
   [[nodiscard]] std::int64_t most_carried() const { return most_carried_; }
-  // Whether each rank's share of each piece has come as it was packed.
+  // Checks that each rank's share of each piece has come as it was packed.
   [[nodiscard]] bool all_is_right() const {
     for (std::size_t number = 0; number < pieces_.size(); ++number) {
       for (const plan::NodeShare& share : pieces_[number].message.shares) {

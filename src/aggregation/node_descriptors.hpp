@@ -47,7 +47,7 @@ struct DescriptorBoard {
   // The memory that was shared last (memory_sharing.hpp): twice its number, plus 1 if sharing
   // failed.
   std::atomic<std::uint64_t> memory;
-  // By description: the number of the sync for which a rank took over the work, and the
+  // The entry of a description: the number of the sync for which a rank took over the work, and the
   // description.
   alignas(64) std::array<std::atomic<std::uint64_t>, 64> synced;
 };
@@ -63,8 +63,8 @@ class NodeDescriptors {
   NodeDescriptors(DescriptorBoard& board, NodeSockets sockets, std::int64_t own_place,
                   ranks::Revocation& revocation, ranks::LifeSigns& life, double deadline_seconds);
 
-  // Until end_request(), files are opened for all ranks that `needing` names, which are the same on
-  // all ranks.
+  // Opens files, until end_request(), for all ranks that `needing` names, which are the same on all
+  // ranks.
   void begin_request(Needing needing);
   void end_request() { needing_ = nullptr; }
 

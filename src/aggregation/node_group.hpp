@@ -170,7 +170,7 @@ class NodeGroup {
   [[nodiscard]] std::vector<std::int64_t> part_offsets() const;
   // Creates the objects in the memory.
   Status fill_memory(std::optional<NodeSockets> sockets);
-  // How long the ranks wait for each other while the group is created.
+  // The ranks wait so long for each other while the group is created.
   [[nodiscard]] ranks::Meeting meeting() const;
   [[nodiscard]] std::int64_t header_bytes() const;
   // Returns the number of message slots in the part of each holder.

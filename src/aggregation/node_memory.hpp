@@ -20,7 +20,7 @@
 
 namespace weir::aggregation {
 
-// This rank's socket, and the addresses of the sockets of all ranks of its node by place.
+// This rank's socket, and the addresses of the sockets of all ranks of its node, by place.
 struct NodeSockets {
   storage::DescriptorSocket own;
   std::vector<storage::DescriptorSocket::Address> addresses;

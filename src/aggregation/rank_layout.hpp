@@ -1,4 +1,4 @@
-// How the ranks of a communicator lie on nodes, and which of them have buffers.
+// A rank layout says how the ranks of a communicator lie on nodes, and which of them have buffers.
 //
 // Some ranks of every node, the holders, have buffers. Their number is equal on all nodes; a node
 // with fewer ranks has one holder per rank. They are the ranks that the placement of plans selects

@@ -78,7 +78,7 @@ class CollectiveRequest final : public RequestWork {
   Status drained_;  // of a read: whether what was handed to a stager before is in the files
   CollectiveFigures figures_;
   std::int64_t moving_since_ns_ = 0;
-  // What waited_for_stager_ns() was when the request began, and when it began to move bytes.
+  // The values of waited_for_stager_ns() when the request began, and when it began to move bytes.
   std::int64_t waited_before_ns_ = 0;
   std::int64_t waited_before_moving_ns_ = 0;
 };

@@ -116,7 +116,7 @@ Result<transport::SessionId> name_session(CollectiveState& state) {
   return session;
 }
 
-// What a rank tells of its stager.
+// A rank tells the others this of its stager.
 struct StagerOfRank {
   std::int64_t number = 0;  // the same for ranks with one stager only
   std::int64_t has_journal = 0;
@@ -309,7 +309,7 @@ std::vector<std::string> SessionStaging::fates() const {
                                   now.error().text()));
     } else {
       const bool is_stored = now.value().value_or(0) >= handed.steps;
-      // Whether the stager had a journal is not known here.
+      // The rank does not know here whether the stager had a journal.
       lines.push_back(step + (is_stored
                                   ? " is stored"
                                   : " is not stored: it is lost, unless the next stager finds "

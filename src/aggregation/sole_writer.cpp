@@ -6,7 +6,7 @@
 namespace weir::aggregation {
 namespace {
 
-// How long a stager that the ranks have left may keep its part of a lock.
+// A stager that the ranks have left may keep its part of a lock so long.
 constexpr double most_lock_seconds = 10;
 
 }  // namespace
@@ -52,7 +52,7 @@ Status SoleWriter::take_again(CollectiveState& state) {
                                     "a stager that keeps the lock of a file");
   if (!taken) return taken.error();
   if (!waited.ok()) return waited;
-  // Nothing is held where locks have ceased to be possible.
+  // The rank holds nothing where locks have ceased to be possible.
   lock_ = std::move(taken).value();
   state.locks.add(lock_, path_);
   return {};

@@ -32,7 +32,7 @@ using transport::StagerClient;
 constexpr const char* waited_for_division = "the other ranks to divide the ranks";
 // A stager ends by itself after so long if none of its ranks connects.
 constexpr const char* unused_seconds = "60";
-// How long a stager's rank sleeps before it lets MPI make progress.
+// A stager's rank sleeps so long before it lets MPI make progress.
 constexpr int watch_milliseconds = 100;
 
 // The stager to which this process hands over.
@@ -62,7 +62,7 @@ Status leave_when_mpi_ends() {
   return ranks::status_of(MPI_Comm_set_attr(MPI_COMM_SELF, own.key, nullptr), "MPI_Comm_set_attr");
 }
 
-// What a rank tells the others of its node.
+// A rank tells the others of its node this.
 struct Address {
   std::array<char, 108> socket{};  // "": this rank has no stager
   transport::SessionId session{};

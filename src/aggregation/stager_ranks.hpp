@@ -32,10 +32,11 @@ class StartedStager {
  public:
   static Result<StartedStager> start(const std::string& socket, std::int64_t stagers_of_node,
                                      double deadline_seconds);
-  // How a benchmark's own stager differs from one that programs find.
+  // Says how a benchmark's own stager differs from one that programs find.
   struct Own {
     bool drops = false;  // all data, instead of storing them
-    // Where ranks reach it over TCP, and the folder that tells them; "": only by shared memory.
+    // The address at which ranks reach the stager over TCP, and the folder that tells them; "":
+    // only by shared memory.
     std::string listen = {};
     std::string rendezvous = {};
     std::int64_t receivers = 0;     // threads that receive what comes over TCP; 0: as usual

@@ -226,7 +226,7 @@ Error StepFile::step_is_lost(std::int64_t step) const {
 // told that it had accepted it, is dropped as well, since the program begins it again.
 Status StepFile::go_on_without_stager(CollectiveState& state) {
   if (Status left = leave_lost_stagers(state); !left.ok()) return left;
-  // What is lost of an array by itself cannot be named: it fails until it is opened again.
+  // The lost bytes of an array by itself cannot be named: the array fails until it is opened again.
   if (!has_stager_ || settings_.in_place || state.staging != nullptr) return {};
   Result<std::string> found = std::string();
   if (state.rank == 0) {

@@ -22,9 +22,9 @@ struct StepImage {
   std::int64_t base = 0;
 };
 
-// Whether a single chunk, which is dense, may be divided among aggregators. An encoded chunk may
-// not: each aggregator would write the whole chunk, with its own part and the fill value for the
-// others.
+// Says whether a single chunk, which is dense, may be divided among aggregators. An encoded
+// chunk may not: each aggregator would write the whole chunk, with its own part and the fill value
+// for the others.
 enum class Chunks : std::uint8_t { may_be_shared, are_whole };
 
 // Returns the shape of one step: the shape without dimension 0, or {1} if the step is a single

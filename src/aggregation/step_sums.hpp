@@ -90,7 +90,7 @@ class StepSums {
   std::int64_t most_loose_;  // parts of blocks that this rank keeps
   bool are_kept_;
   bool can_be_extended_ = true;  // on rank 0
-  // On rank 0: the state of PATH.sums when its frames were last known to be those of the committed
+  // The state of PATH.sums, on rank 0, when its frames were last known to be those of the committed
   // steps.
   std::optional<storage::FileState> as_;
 };

@@ -14,7 +14,7 @@ struct Costs {
   std::int64_t streamed_ns = 0;
 };
 
-// How many of `copies` went through the caches.
+// Returns how many of `copies` went through the caches.
 int cached_of(StoreChoice& choice, int copies, const Costs& costs) {
   int cached = 0;
   for (int i = 0; i < copies; ++i) {

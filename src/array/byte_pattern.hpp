@@ -160,9 +160,9 @@ class ByteView {
   ByteView(const PatternList& tile, std::int64_t extent) : tile_(tile), extent_(extent) {}
   [[nodiscard]] Cut cut_pattern(std::int64_t first, std::int64_t bytes,
                                 std::vector<BytePattern>& found) const;
-  // Whether each tile begins behind the one before.
+  // Returns whether each tile begins behind the one before.
   [[nodiscard]] bool repeats() const { return extent_ >= tile_.end() - tile_.offset(); }
-  // Whether many tiles are one pattern.
+  // Returns whether many tiles are one pattern.
   [[nodiscard]] bool is_pattern() const { return repeats() && tile_.patterns().size() == 1; }
 
   PatternList tile_;

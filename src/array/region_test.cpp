@@ -18,7 +18,7 @@ Region random_region(Random& random, const Shape& shape) {
   return Region(along);
 }
 
-// How often each element of the array lies in one of the boxes that `next` gives.
+// Returns how often each element of the array lies in one of the boxes that `next` gives.
 template <typename Boxes>
 std::vector<int> times_covered(const Shape& shape, Boxes boxes) {
   std::vector<int> times(static_cast<std::size_t>(shape.elements()));

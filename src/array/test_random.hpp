@@ -147,7 +147,7 @@ inline std::vector<Indices> all_elements(const Shape& shape) {
   return elements;
 }
 
-// Whether a section holds an element, from the section's definition.
+// Returns whether a section holds an element, from the section's definition.
 inline bool holds(const Section& section, const Indices& index) {
   for (int d = 0; d < section.dimensions(); ++d) {
     const std::int64_t distance = index[d] - section.start[d];

@@ -11,10 +11,11 @@
 
 namespace weir::capi {
 
-// What a session remembers of its searches. Each look at all libraries would read memory that is in
-// no cache, in every request.
+// Says what a session remembers of its searches. Each look at all libraries would read memory that
+// is in no cache, in every request.
 struct DriverSearch {
-  // How often the program had loaded or unloaded a library when the driver was not found last.
+  // The number of times that the program had loaded or unloaded a library when the driver was not
+  // found last.
   unsigned long long not_found_after = 0;
 };
 

@@ -72,7 +72,7 @@ Outcome find_place_in_fabric(Ranks& ranks, SessionOptions& chosen) {
   return {};
 }
 
-// What "discover" asks, in words for people.
+// Returns what "discover" asks, in words for people.
 std::vector<std::string_view> asked_by_discover() {
   std::vector<std::string_view> all;
   for (const PlaceSource source : topology::place_sources) {

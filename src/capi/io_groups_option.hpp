@@ -1,4 +1,4 @@
-// Where the I/O groups of a session's nodes come from.
+// Finds where the I/O groups of a session's nodes come from.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ class ColdReadingOfFile : public ::testing::Test {
   void drop_pages() const {
     ASSERT_EQ(::posix_fadvise(file_.descriptor(), 0, 0, POSIX_FADV_DONTNEED), 0);
   }
-  // Whether the system can say that the file's first byte is not in memory.
+  // Returns whether the system can say that the file's first byte is not in memory.
   [[nodiscard]] bool is_seen_to_be_cold() const {
     std::byte byte{};
     const iovec one{&byte, 1};

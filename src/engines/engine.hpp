@@ -150,7 +150,7 @@ class EngineRequest {
   EngineRequest& operator=(const EngineRequest&) = delete;
   ~EngineRequest() = default;
 
-  // What is requested.
+  // The caller sets what is requested.
   Direction direction = Direction::write;
   std::span<const FileRange> ranges;
   // Writes only; applies to the files of all ranges. If the ranges of a request have no slices, it

@@ -42,7 +42,7 @@ ExtentMap encoded_map(std::int64_t steps, std::int64_t placed) {
   return map;
 }
 
-// What other ranks have after a change that rank 0 told.
+// Returns what other ranks have after a change that rank 0 told.
 ExtentMap told(const ArrayChange& change, ExtentMap map) {
   const auto heard = parse_array_changes(message_of(std::vector<ArrayChange>{change}));
   EXPECT_TRUE(heard.ok()) << heard.error().text();

@@ -1,6 +1,6 @@
-// How far a commit has come whose process may have been killed at any point, found out from the
-// file itself. A commit that was recorded can thereby be carried out later: once, and never over
-// what others have written meanwhile.
+// Finds how far a commit has come whose process may have been killed at any point, from the file
+// itself. A commit that was recorded can thereby be carried out later: once, and never over what
+// others have written meanwhile.
 //
 // clang-format off
 //     content_before() ─► (killed before, within or after commit()) ─► progress_of() ─► rest_of()

@@ -11,9 +11,9 @@
 
 namespace weir::storage {
 
-// Whether a message has the tables of places of chunks. If they are apart, it has only the lengths
-// of their blocks: the parsed map's tables must not be used before their words have been set
-// (array::WordBlocks::share_own()).
+// Says whether a message has the tables of places of chunks. If they are apart, it has only the
+// lengths of their blocks: the parsed map's tables must not be used before their words have been
+// set (array::WordBlocks::share_own()).
 enum class Tables : std::uint8_t { included, apart };
 
 [[nodiscard]] std::string message_of(const FileMap& map, Tables tables = Tables::included);

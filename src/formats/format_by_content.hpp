@@ -9,7 +9,7 @@
 
 namespace weir::storage {
 
-// Where HDF5's signature is searched: a user block before it may have any length.
+// Says where HDF5's signature is searched: a user block before it may have any length.
 enum class Signature : std::uint8_t { anywhere, at_the_beginning };
 
 // Returns "hdf5", "cdf5", "cdf2" or "cdf1", "zarr" for a folder, and "" for everything else. Fails

@@ -87,7 +87,7 @@ struct HeaderUpdate {
 // Returns the update that gives a new file its name.
 [[nodiscard]] HeaderUpdate publication_of(std::vector<std::string> made);
 
-// What an error of commit() says if readers may see what was changed.
+// An error of commit() says this if readers may see what was changed.
 inline constexpr std::string_view may_be_seen = "readers may see the change";
 
 // Applies the update to the file at `path`. Called by one rank, after the step's bytes have been

@@ -87,7 +87,7 @@ void copy_file(const std::string& from, const std::string& to) {
   }
 }
 
-// Whether the format's commits replace documents.
+// Returns whether the format's commits replace documents.
 bool has_documents(const Format& format) {
   return format.name() == "zarr" || format.name() == "raw";
 }
@@ -167,7 +167,7 @@ class KilledSteps : public testing::TestWithParam<StepsOfFormat> {
     }
   }
 
-  // Whether all elements of a step are zeros.
+  // Returns whether all elements of a step are zeros.
   static bool is_empty_step(const StoredArray& one, std::int64_t step) {
     const array::Section section = steps_section(one.map.shape, step, step + 1);
     const std::int64_t count = one.map.shape.elements() / one.map.shape.extent(0);

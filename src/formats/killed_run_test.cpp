@@ -50,7 +50,8 @@ FileDescription growing(const StepsOfFormat& written) {
   return file;
 }
 
-// What the child does until it is killed: adds steps, and tells each when its commit has returned.
+// Does what the child does until it is killed: adds steps, and tells each when its commit has
+// returned.
 [[noreturn]] void add_steps(const StepsOfFormat& written, const std::string& path, int told) {
   const Format& format = *written.format;
   const auto end = [&](const Room& room, std::int64_t steps) {

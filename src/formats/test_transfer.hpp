@@ -142,8 +142,8 @@ inline void write_array(const ExtentMap& map, std::int64_t seed) {
   });
 }
 
-// How many elements are not those that write_array() wrote. Elements in no file have the value
-// `absent`.
+// Returns how many elements are not those that write_array() wrote. Elements in no file have the
+// value `absent`.
 inline std::int64_t wrong_elements(const ExtentMap& map, std::int64_t seed,
                                    const std::vector<std::byte>& absent = {}) {
   OpenedDataFile files(map, false);

@@ -1,5 +1,5 @@
-// Which of its buffers an aggregator uses for a piece. Each rank with a share of the piece computes
-// this by itself.
+// Buffer turns say which of its buffers an aggregator uses for a piece. Each rank with a share of
+// the piece computes this by itself.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ struct Overrides {
   // Number of ranks of a node that have buffers, which limits its aggregators; 0: all.
   std::int64_t holders = 0;
   std::optional<std::int64_t> buffer_bytes;
-  // Whether pieces may be shorter than the given buffers if that lowers the price. If no buffer
+  // True if pieces may be shorter than the given buffers when that lowers the price. If no buffer
   // size is given, they always may.
   bool shorter_pieces = false;
   std::optional<std::int64_t> alignment;

@@ -36,8 +36,8 @@ Request dense() {
 
 topology::Topology nodes() { return topology::Topology::filled(ranks, 64).value(); }
 
-// What a rank contributes: every piece has it among its contributors with the bytes that it sends,
-// and all that it holds is sent once. Returns the number of pieces.
+// Checks what a rank contributes: every piece has it among its contributors with the bytes that it
+// sends, and all that it holds is sent once. Returns the number of pieces.
 std::int64_t check_rank(const std::shared_ptr<const Plan>& plan, std::int64_t rank) {
   RankPieces pieces(plan, rank);
   std::int64_t sent = 0;

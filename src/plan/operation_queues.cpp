@@ -180,7 +180,7 @@ class Queues {
     }
   };
   struct Target {
-    // How many bytes each operation that is there all the time has moved, and until when.
+    // The bytes that each operation that is there all the time has moved, and until when.
     double moved = 0;
     double since = 0;
     // The operations by what `moved` is when they end, with their callers.

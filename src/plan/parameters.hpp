@@ -51,12 +51,12 @@ struct Parameters {
   // If stripes are assigned round-robin: the number of targets over which they go, also
   // round-robin. The aggregators of one target are then on few nodes.
   std::int64_t targets = 1;
-  // Where in its group each aggregator is; unused by direct and by node aggregation.
+  // The rule says where in its group each aggregator is; direct and node aggregation do not use it.
   topology::PlacementRule placement = topology::PlacementRule::spread;
   // Consecutive nodes of a group that share a way to the storage; 0: a group has one way.
   std::int64_t nodes_per_way_out = 0;
-  // What a hop of a byte costs with the placement `priced`, compared with its time on the link of a
-  // node.
+  // The cost of a hop of a byte with the placement `priced`, compared with its time on the link of
+  // a node.
   double hop_cost = 1;
 
   friend bool operator==(const Parameters&, const Parameters&) = default;

@@ -15,7 +15,8 @@ std::int64_t end_of(const array::UniformBlocks& blocks) {
   return blocks.start + (blocks.count - 1) * (blocks.count > 1 ? blocks.stride : 0) + blocks.length;
 }
 
-// Whether one lies behind the other along a dimension, so that they have no element in common.
+// Returns whether one lies behind the other along a dimension, so that they have no element in
+// common.
 bool are_apart(const array::UniformRegion& one, const array::UniformRegion& other) {
   for (int d = 0; d < one.size(); ++d) {
     if (end_of(one[d]) <= other[d].start || end_of(other[d]) <= one[d].start) return true;

@@ -112,8 +112,8 @@ class Execution {
     }
   }
 
-  // Whether each rank can hand over its shares one after the other, in its order, to aggregators
-  // that have two buffers for pieces in theirs.
+  // Returns whether each rank can hand over its shares one after the other, in its order, to
+  // aggregators that have two buffers for pieces in theirs.
   static bool all_come_through(const std::map<PieceId, std::vector<std::int64_t>>& contributors,
                                std::map<std::int64_t, std::deque<PieceId>> orders) {
     std::map<std::int64_t, std::deque<PieceId>> open;  // and those to come, by aggregator

@@ -80,9 +80,9 @@ class Planner {
           const PlatformRates& rates, std::int64_t rank, std::int64_t holders = 0,
           std::size_t cached_plans = 64);
 
-  // What explain() says after the number of I/O groups.
+  // Returns what explain() says after the number of I/O groups.
   void set_io_groups_origin(std::string origin) { io_groups_origin_ = std::move(origin); }
-  // What explain() says of the I/O groups if there is one, although several were asked for.
+  // Returns what explain() says of the I/O groups if there is one, although several were asked for.
   void explain_one_io_group(std::string reason) { one_io_group_ = std::move(reason); }
 
   // Returns the plan of the rank's group. All ranks that make the same request get the same choice.

@@ -35,12 +35,13 @@ class SharedDistribution {
 
 struct ArrayRequest {
   Image image;  // the array in its files
-  // Which ranks hold which elements. Some elements may be held by no rank, or on a read by several.
+  // The distribution says which ranks hold which elements. Some elements may be held by no rank, or
+  // on a read by several.
   SharedDistribution memory;
   array::Section section;  // the requested elements
   // Number of the image's file 0 in the caller's list of files.
   std::int64_t first_file = 0;
-  // Whether the array may go through buffers together with other arrays (bundles.hpp).
+  // True if the array may go through buffers together with other arrays (bundles.hpp).
   bool in_bundles = true;
 
   [[nodiscard]] const array::Shape& shape() const { return image.shape(); }

@@ -36,7 +36,7 @@ std::set<std::int64_t> some_of(std::int64_t count) {
   return some;
 }
 
-// Where in the file a caller begins.
+// Says where in the file a caller begins.
 struct Start {
   std::int64_t offset = 0;
   std::int64_t end = 0;  // of what it moves first, with the holes

@@ -60,7 +60,7 @@ class Places {
   std::unique_ptr<std::byte, Freed> memory_;
 };
 
-// By the ranks of each core: where they are more, a wait sleeps at once.
+// The number of ranks on each core decides: where it is above one, a wait sleeps at once.
 class ChannelPlaces : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(ChannelPlaces, SeeWhoFailedAndWhatDiffers) {
@@ -112,7 +112,7 @@ TEST_P(ChannelPlaces, AddUpWhatTheyGive) {
   });
 }
 
-// More than there are slots: some rounds can begin only when others have ended.
+// These are more rounds than there are slots: some can begin only when others have ended.
 TEST_P(ChannelPlaces, HaveManyRoundsUnderWay) {
   Places(3, GetParam()).each([](Channel& channel, std::int64_t place) {
     for (int again = 0; again < 20; ++again) {

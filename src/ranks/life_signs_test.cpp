@@ -65,8 +65,7 @@ class LifeSignsTest : public testing::Test {
     ::close(ready[0]);
     pause_for_milliseconds(20);
   }
-  // How long this rank waits in vain, at most so many seconds; why it has ended, "" when it has
-  // not.
+  // Waits in vain, for at most so many seconds. Returns why the wait has ended; "" if it has not.
   std::string waited(double most_seconds) {
     Patience patience(deadline_seconds, &own_);
     const std::int64_t began = monotonic_ns();
@@ -167,8 +166,8 @@ TEST_F(LifeSignsTest, OneThatIsStoppedForLessThanTheDeadlineIsWaitedFor) {
   }
 }
 
-// As when all processes of a job are stopped, and go on after many deadlines: this one looks again
-// while the other one still seems to be stopped, or both wait for each other.
+// All processes of a job are stopped, and go on after many deadlines: this one looks again while
+// the other one still seems to be stopped, or both wait for each other.
 TEST_F(LifeSignsTest, TimeInWhichNobodyLooksIsNoSilence) {
   let_other([](LifeSigns& own) {
     const LifeSigns::During call(&own, What::call);

@@ -96,7 +96,7 @@ class PendingSet {
 [[nodiscard]] Status wait_for(Pending& pending, Revocation& revocation, double deadline_seconds,
                               const char* what, LifeSigns* life = nullptr);
 
-// How long the ranks wait for each other, and for what; `life` is as for wait_for().
+// Says how long the ranks wait for each other, and for what; `life` is as for wait_for().
 struct Meeting {
   Revocation& revocation;
   double deadline_seconds = 0;

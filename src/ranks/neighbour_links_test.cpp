@@ -20,7 +20,7 @@ namespace {
 
 constexpr double link_patience_seconds = 0.4;
 
-// What the processes tell each other, in memory that they share.
+// The processes tell each other this, in memory that they share.
 struct Told {
   NeighbourLinks::Address parent;
   NeighbourLinks::Address child;
@@ -75,7 +75,7 @@ class NeighbourLinksTest : public testing::Test {
     EXPECT_FALSE(own_.look(monotonic_ns()));
     told_->step = 3;
   }
-  // What is seen within some deadlines, or so many seconds.
+  // Returns what is seen within some deadlines, or within so many seconds.
   [[nodiscard]] std::string loss(double seconds = 4 * link_patience_seconds) {
     const std::int64_t begin = monotonic_ns();
     while (seconds_of(monotonic_ns() - begin) < seconds) {

@@ -1,5 +1,5 @@
-// How a waiting rank leaves the processor to others: what waiting.hpp and wake_up.hpp do by calls
-// of the system. Simulated ranks, which share one thread, have sim/library/pauses.cpp instead.
+// A waiting rank leaves the processor to others by these calls of the system, for waiting.hpp and
+// wake_up.hpp. Simulated ranks, which share one thread, have sim/library/pauses.cpp instead.
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -19,9 +19,9 @@ namespace {
 // A wait begins with yields. There are few of them: where there are more ranks than cores, waiting
 // ranks take turns with ranks that copy, and each turn costs the latter a context switch.
 constexpr std::int64_t single_yields = 20;
-// Then, while yields return at once because nobody else wants the core, the rank yields for some
-// 100 us more, within which most messages between nodes arrive: the shortest sleep that the system
-// offers takes about 60 us.
+// After these yields, while others return at once because nobody else wants the core, the rank
+// yields for some 100 us more, within which most messages between nodes arrive: the shortest sleep
+// that the system offers takes about 60 us.
 constexpr std::int64_t long_looks = 10;
 constexpr std::int64_t long_look_ns = 10'000;
 constexpr std::int64_t yield_alone_ns = 2'000;

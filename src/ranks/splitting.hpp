@@ -1,4 +1,4 @@
-// What ranks do together while a session begins: collective operations, one after the other, and
+// While a session begins, ranks make collective operations together, one after the other, and
 // communicators of some of a communicator's ranks. MPI makes these in calls that block, so all
 // ranks meet first (messages.hpp). A failure revokes.
 #pragma once

@@ -85,7 +85,7 @@ Status for_each_group(const StridedCopy& to_file, std::int64_t widest, std::int6
   return {};
 }
 
-// Whether the runs follow each other in memory.
+// Returns whether the runs follow each other in memory.
 bool follow_in_memory(const StridedCopy& to_file) {
   std::int64_t inner = to_file.bytes;
   for (int level = to_file.levels.size(); level-- > 0;) {

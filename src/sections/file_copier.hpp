@@ -64,7 +64,7 @@ struct FileCopyOptions {
   std::int64_t most_bytes = std::int64_t{4} << 20;
   // Reads of the files if they are in memory.
   array::TransferCost read_cost = array::cached_read;
-  // Whether all bytes of a read, also those of holes, are passed on by CopiedFiles::read(), as for
+  // True if all bytes of a read, also those of holes, are passed on by CopiedFiles::read(), as for
   // checksums. Only runs without holes are then moved straight.
   bool keeps_holes = false;
 };
@@ -144,7 +144,8 @@ class FileCopier {
   bool straight_ = false;
   bool has_rows_ = false;       // a write whose spans have holes in or between them
   std::size_t batch_rows_ = 0;  // of all spans of a write; each that has no hole is one
-  // Where is_cold() was asked last, for the bytes from `asked_` up to most_bytes behind it.
+  // The place for which is_cold() was asked last, for the bytes from `asked_` up to most_bytes
+  // behind it.
   std::int64_t asked_file_ = -1;
   std::int64_t asked_ = 0;
   bool cold_ = false;

@@ -19,7 +19,7 @@ constexpr std::uint64_t network_key = 1;
 // Connections over a network that have not shown who they are. Each may have sent a frame in
 // part; others wait in the system's queue meanwhile.
 constexpr std::size_t most_strangers = 1024;
-// How long an address of another stager is tried before the next one.
+// An address of another stager is tried for so long before the next one.
 constexpr std::int64_t most_connecting_ns = 5'000'000'000;
 // Messages of one connection that are handled before others are looked at.
 constexpr int most_messages_together = 64;

@@ -1,5 +1,5 @@
-// What happens to a stager, and what it has to do: the values that its state machine (stager.hpp)
-// takes and returns.
+// Events are what happens to a stager, and actions are what it has to do: the values that its state
+// machine (stager.hpp) takes and returns.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,9 @@ struct Connected {
 struct Received {
   ClientId client = 0;
   transport::Message message;
-  // If the message is a FilledBlock: its extents, or why they are impossible.
+  // The extents of a FilledBlock, or why they are impossible.
   Result<std::vector<transport::BlockExtent>> extents = std::vector<transport::BlockExtent>();
-  // If it names something to be stored: why that is refused.
+  // Why a message that names something to be stored is refused.
   Status may_be_stored = {};  // NOLINT(readability-redundant-member-init): may be left out
 };
 // Bytes that a rank has brought over UCX.
@@ -45,17 +45,17 @@ struct Piece {
 struct Disconnected {
   ClientId client = 0;
 };
-// What came from the client is no message of this version, or was damaged on the way.
+// The client sent something that is no message of this version, or was damaged on the way.
 struct Unreadable {
   ClientId client = 0;
   Error why;
 };
-// What CheckProof asked for: what this stager shows to the client, or why that is sent away.
+// The answer to CheckProof: what this stager shows to the client, or why the client is sent away.
 struct ProofChecked {
   ClientId client = 0;
   Result<std::vector<std::byte>> shown;
 };
-// What Connect asked for: the connection to the stager of rank 0, or why there is none.
+// The answer to Connect: the connection to the stager of rank 0, or why there is none.
 struct Linked {
   SessionId session = 0;
   Result<ClientId> client;
@@ -70,7 +70,7 @@ struct RetryDue {
 };
 // Comes about once a second: ranks that wait get a sign of life.
 struct Tick {};
-// More of the stager's memory can be used: so many blocks behind those that came before.
+// So many blocks of the stager's memory can be used now, behind those that came before.
 struct BlocksReady {
   std::int64_t blocks = 0;
 };

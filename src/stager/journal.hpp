@@ -87,7 +87,7 @@ class Journal {
     std::map<const transport::NameFile*, std::uint64_t> numbers;  // of files, in this journal
     std::vector<NamedFile> named;
   };
-  // By session and identity of the file: the path of a file changes when it is published.
+  // The session and the identity of the file: the path of a file changes when it is published.
   using Key = std::tuple<SessionId, std::uint64_t, std::int64_t, std::int64_t>;
   struct Unfinished {
     std::unique_ptr<Segment> segment;  // null: the step is not in the journal
@@ -111,7 +111,7 @@ class Journal {
   std::int64_t quota_;
   std::int64_t used_ = 0;
   std::map<Key, Unfinished> unfinished_;
-  // By path, those first that ended first.
+  // Lists by session and path, in the order in which the steps ended.
   std::map<std::pair<SessionId, std::string>, std::deque<std::unique_ptr<Segment>>> ended_;
   // Sessions with bytes for files of which nothing tells whether they are still the same.
   std::set<SessionId> unknown_;

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <functional>
@@ -19,17 +18,13 @@
 #include "checksums/sums_file.hpp"
 #include "formats/commit_progress.hpp"
 #include "formats/writer_lock.hpp"
-#include "stager/disk_record.hpp"
 #include "stager/journal.hpp"
 #include "stager/session_files.hpp"
+#include "stager/share_mark_files.hpp"
 #include "stager/share_marks.hpp"
 #include "stager/stored_paths.hpp"
 #include "stored/file_description.hpp"
-#include "system/file_replacement.hpp"
-#include "system/frame_socket.hpp"
 #include "system/incomplete.hpp"
-#include "system/slices.hpp"
-#include "system/text_file.hpp"
 #include "system/uninterrupted.hpp"
 #include "transport/filled_block.hpp"
 
@@ -41,62 +36,6 @@ constexpr std::string_view aside_suffix = ".aside";
 constexpr std::int64_t most_replayed_together = longest_journaled_block;
 // A share is noted, written, committed, told of and removed.
 constexpr int most_tasks = 8;
-constexpr std::size_t most_mark_bytes = std::size_t{4} << 20;  // of each file of marks
-
-Error damaged(const storage::File& file, std::int64_t offset) {
-  return Error(ErrorCode::corrupt, "it is damaged", file.path(), offset);
-}
-
-// Reads the records of a journal one after the other.
-class Records {
- public:
-  Records(const storage::File& file, std::int64_t bytes) : file_(file), bytes_(bytes) {}
-
-  [[nodiscard]] std::int64_t offset() const { return offset_; }
-  [[nodiscard]] bool is_at_end() const { return offset_ == bytes_; }
-  // Returns the bytes of the next record; nothing if the journal ends within it.
-  Result<std::optional<std::vector<std::byte>>> next(std::int64_t most) {
-    const std::int64_t begin = offset_;
-    RecordHead head{};
-    if (bytes_ - begin < std::ssize(head)) return std::optional<std::vector<std::byte>>();
-    if (Status got = read(head, begin); !got.ok()) return got.error();
-    const auto count = bytes_behind(head, journal_magic, number_);
-    if (!count || *count > static_cast<std::uint64_t>(most)) return damaged(file_, begin);
-    const auto count_signed = static_cast<std::int64_t>(*count);
-    const std::int64_t left = bytes_ - begin - std::ssize(head);
-    if (count_signed > left) return std::optional<std::vector<std::byte>>();
-    std::vector<std::byte> bytes(static_cast<std::size_t>(*count));
-    if (Status got = read(bytes, begin + std::ssize(head)); !got.ok()) return got.error();
-    if (!is_head_of(head, journal_magic, number_, bytes)) return damaged(file_, begin);
-    ++number_;
-    offset_ = begin + std::ssize(head) + count_signed;
-    return std::optional(std::move(bytes));
-  }
-
- private:
-  [[nodiscard]] Status read(std::span<std::byte> to, std::int64_t offset) const {
-    if (to.empty()) return {};
-    const storage::Slice slice{to.data(), static_cast<std::int64_t>(to.size())};
-    std::int64_t read = 0;
-    std::int64_t calls = 0;
-    Status got = storage::read_slices(file_, {&slice, 1}, offset, read, calls);
-    if (!got.ok()) return got;
-    return read == slice.bytes ? Status() : Status(damaged(file_, offset));
-  }
-
-  const storage::File& file_;
-  std::int64_t bytes_;
-  std::int64_t offset_ = 0;
-  std::uint64_t number_ = 0;
-};
-
-Result<std::int64_t> length_of(const storage::File& file) {
-  struct stat about {};
-  if (::fstat(file.descriptor(), &about) != 0) {
-    return system_failure("fstat", file.path(), -1, errno);
-  }
-  return static_cast<std::int64_t>(about.st_size);
-}
 
 // Writes the blocks of a journal, many at a time.
 class BlockWriter {
@@ -152,7 +91,7 @@ class BlockWriter {
   std::vector<BlockExtent> extents_;
 };
 
-// What became of a journal.
+// Says what became of a journal.
 enum class Fate : std::uint8_t { removed, left, waits, aside };
 struct Replayed {
   Fate fate = Fate::removed;
@@ -234,55 +173,13 @@ Replayed share_waits(const WaitingShare& share, const std::string& why) {
                                    share.told.share.hosts.size(), why)};
 }
 
-// The marks beside the file of a step.
-class MarksOnDisk {
- public:
-  explicit MarksOnDisk(const std::string& path)
-      : shares_path_(storage::committed_path(path) + ".weir_shares"),
-        written_path_(storage::written_shares_path(path)) {}
-
-  [[nodiscard]] Result<ShareMarks> read() const {
-    const auto shares = text_at(shares_path_);
-    if (!shares) return shares.error();
-    const auto written = text_at(written_path_);
-    if (!written) return written.error();
-    return ShareMarks(shares.value(), written.value());
-  }
-  // Durable when it returns. The lock of the file is held.
-  [[nodiscard]] Status write(const ShareMarks& marks) const {
-    Status done = write_text(written_path_, marks.written());
-    return done.ok() ? write_text(shares_path_, marks.shares()) : done;
-  }
-
- private:
-  static Result<std::string> text_at(const std::string& path) {
-    if (!storage::is_on_disk(path)) return std::string();
-    return storage::read_text_file(path, most_mark_bytes);
-  }
-  static Status write_text(const std::string& path, std::string text) {
-    const auto now = text_at(path);
-    if (!now) return now.error();
-    if (now.value() == text) return {};
-    if (!text.empty()) {
-      Status done = storage::replace_file(path, std::move(text), true);
-      if (!done.ok()) return done;
-    } else if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-      return system_failure("unlink", path, -1, errno);
-    }
-    return storage::sync_folder(storage::folder_of(path));
-  }
-
-  std::string shares_path_;
-  std::string written_path_;
-};
-
-// What is found of a share's step.
+// Says what is found of a share's step.
 struct Found {
   ShareMarks marks;
   Status unreadable;  // why the file cannot be compared
   ShareTask next = ShareTask::lay_aside_foreign;
 };
-Result<Found> look_at(const WaitingShare& one, const MarksOnDisk& disk) {
+Result<Found> look_at(const WaitingShare& one, const ShareMarkFiles& disk) {
   auto marks = disk.read();
   if (!marks) return marks.error();
   Found found{.marks = std::move(marks).value(), .unreadable = {}};
@@ -296,7 +193,7 @@ Result<Found> look_at(const WaitingShare& one, const MarksOnDisk& disk) {
 }
 
 // Carries out a task that writes something.
-Status carry_out(const WaitingShare& one, Found& found, const MarksOnDisk& disk,
+Status carry_out(const WaitingShare& one, Found& found, const ShareMarkFiles& disk,
                  const storage::RootFolder* root) {
   const JournaledStep& told = one.told;
   switch (found.next) {
@@ -327,7 +224,8 @@ Status carry_out(const WaitingShare& one, Found& found, const MarksOnDisk& disk,
 }
 
 // Does for a share what can be done now. The lock of the step's file is held.
-Replayed go_on(const WaitingShare& one, const MarksOnDisk& disk, const storage::RootFolder* root) {
+Replayed go_on(const WaitingShare& one, const ShareMarkFiles& disk,
+               const storage::RootFolder* root) {
   const transport::StepShare& share = one.told.share;
   const std::string path = storage::printable(one.told.step.path);
   bool has_committed = false;
@@ -373,7 +271,7 @@ Replayed go_on_with(const WaitingShare& one, const storage::RootFolder* root) {
   if (Status below = check_below(root, step); !below.ok()) {
     return share_waits(one, below.error().message);
   }
-  const MarksOnDisk disk(step.path);
+  const ShareMarkFiles disk(step.path);
   // While nothing can be done, programs find the file without a lock. A commit may be under way, so
   // what is found without the lock counts only if the file is as it was.
   const auto before = look_at(one, disk);
@@ -436,75 +334,6 @@ std::optional<storage::File> open_left(const std::string& path, bool& is_in_use)
   return is_there ? std::optional(std::move(file)) : std::nullopt;
 }
 
-}  // namespace
-
-Result<std::optional<JournaledStep>> read_journal(const storage::File& file,
-                                                  const TakeBlock& take_block) {
-  const auto bytes = length_of(file);
-  if (!bytes) return bytes.error();
-  Records records(file, bytes.value());
-  JournaledStep step;
-  std::int64_t name_bytes = 0;
-  bool has_before = false;
-  while (!records.is_at_end()) {
-    const std::int64_t offset = records.offset();
-    const auto one = records.next(static_cast<std::int64_t>(storage::FrameSocket::longest_payload));
-    if (!one) return one.error();
-    if (!one.value()) return std::optional<JournaledStep>();
-    auto message = transport::parse(*one.value());
-    if (!message) {
-      if (message.error().code != ErrorCode::unsupported) return damaged(file, offset);
-      return Error(ErrorCode::unsupported, "another version of Weir has written it", file.path());
-    }
-    if (const auto* const filled = std::get_if<transport::FilledBlock>(&message.value())) {
-      if (has_before || filled->block > longest_journaled_block) return damaged(file, offset);
-      const auto block = records.next(longest_journaled_block);
-      if (!block) return block.error();
-      if (!block.value()) return std::optional<JournaledStep>();
-      const auto extents = transport::extents_of(*block.value(), filled->extents);
-      const bool is_possible =
-          extents.ok() && std::ssize(*block.value()) == filled->block &&
-          std::ranges::all_of(extents.value(), [&](const transport::BlockExtent& extent) {
-            return extent.file > 0 && extent.file < step.files.size();
-          });
-      if (!is_possible) return damaged(file, offset);
-      if (take_block == nullptr) continue;
-      if (Status taken = take_block(*block.value(), filled->extents); !taken.ok()) {
-        return taken.error();
-      }
-      continue;
-    }
-    name_bytes += std::ssize(*one.value());
-    if (name_bytes > most_journaled_names) return damaged(file, offset);
-    if (auto* const named = std::get_if<transport::NameFile>(&message.value())) {
-      const bool is_of_step =
-          named->file == step.files.size() && named->known && !has_before &&
-          (step.files.empty() || named->known->identity == step.files.front().known->identity);
-      if (!is_of_step) return damaged(file, offset);
-      step.files.push_back(std::move(*named));
-      continue;
-    }
-    auto* const share = std::get_if<transport::RecordShare>(&message.value());
-    auto* const commit =
-        share != nullptr ? &share->step : std::get_if<transport::CommitStep>(&message.value());
-    const bool is_possible =
-        commit != nullptr && !step.files.empty() &&
-        (share == nullptr || (has_before && share->share.number < share->share.hosts.size()));
-    if (!is_possible) return damaged(file, offset);
-    if (!std::exchange(has_before, true)) {
-      step.before = std::move(*commit);
-      continue;
-    }
-    if (!records.is_at_end() || commit->path != step.before.path) return damaged(file, offset);
-    step.step = std::move(*commit);
-    if (share != nullptr) step.share = std::move(share->share);
-    return std::optional(std::move(step));
-  }
-  return std::optional<JournaledStep>();
-}
-
-namespace {
-
 // Removes a journal or lays it aside; other fates leave it.
 void end_journal(const std::string& name, const Replayed& done, const Tell& say) {
   std::string kept;
@@ -532,7 +361,7 @@ WaitingShare waiting_share(storage::File journal, JournaledStep told) {
 std::optional<WaitingShare> take_share(storage::File journal, const Tell& say) {
   auto found = read_journal(journal, nullptr);
   if (found && found.value() && !found.value()->share.hosts.empty()) {
-    const auto bytes = length_of(journal);
+    const auto bytes = bytes_of_journal(journal);
     WaitingShare share = waiting_share(std::move(journal), std::move(*found.value()));
     share.bytes = bytes ? bytes.value() : 0;
     return share;

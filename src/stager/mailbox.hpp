@@ -1,5 +1,5 @@
-// What other threads have for one thread: any of them adds, and the one takes everything at once.
-// Its descriptor is readable as long as there may be something.
+// A mailbox holds what other threads have for one thread: any of them adds, and the one takes
+// everything at once. Its descriptor is readable as long as there may be something.
 #pragma once
 
 #include <sys/eventfd.h>

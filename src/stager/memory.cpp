@@ -1,5 +1,5 @@
-// How ranks get memory: blocks are granted in the order in which ranks asked, and where none is
-// free, filled blocks move to the spill file or are written to make room.
+// Ranks get memory in this way: blocks are granted in the order in which ranks asked, and where
+// none is free, filled blocks move to the spill file or are written to make room.
 //
 // A rank asks for all blocks that it expects to fill before it hands over, so that it waits once.
 // The first block is its due. Beyond that one it gets at most its even share of what is free then

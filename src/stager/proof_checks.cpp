@@ -12,8 +12,8 @@ namespace weir::stager {
 namespace {
 
 constexpr int checkers = 2;
-// How long what was shown may wait for its turn: a munged that does not answer takes 10 s of a
-// thread for each.
+// What a client has shown may wait so long for its turn: a munged that does not answer takes 10 s
+// of a thread for each.
 constexpr std::int64_t longest_unchecked_ns = 10'000'000'000;
 
 Result<std::vector<std::byte>> check(const transport::Authenticator& authenticator,

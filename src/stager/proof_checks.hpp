@@ -15,7 +15,7 @@ namespace weir::stager {
 
 class ProofChecks {
  public:
-  // Both are called by other threads. `done` gets a ProofChecked for each begin().
+  // Other threads call both functions. `done` gets a ProofChecked for each begin().
   ProofChecks(std::unique_ptr<transport::Authenticator> authenticator,
               std::function<void(Event)> done, std::function<void(const std::string&)> say);
 

@@ -35,7 +35,7 @@ namespace weir::stager {
 
 class Receiver;
 
-// What has come from a client.
+// Says what has come from a client.
 struct ReceivedBatch {
   struct Copy {
     std::span<const std::byte> bytes;  // of one of the events

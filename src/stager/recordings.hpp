@@ -1,6 +1,6 @@
-// What is being recorded in the journal: filled blocks and the ends of steps, each by a job of its
-// own. An item may leave its queue before the job has ended; the job then keeps only what has to be
-// done at its end.
+// Recordings are what is on its way into the journal: filled blocks and the ends of steps, each by
+// a job of its own. An item may leave its queue before the job has ended; the job then keeps only
+// what has to be done at its end.
 #pragma once
 
 #include <cstdint>

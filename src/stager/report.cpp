@@ -1,4 +1,4 @@
-// What a stager tells people of its state.
+// A report is what a stager tells people of its state.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -213,7 +213,7 @@ class Server {
     handle(event);
   }
 
-  // What a receiver has read. The bytes of its blocks are copied when this has returned.
+  // Takes what a receiver has read. The bytes of its blocks are copied when this has returned.
   void take(ReceivedBatch& batch) {
     copies_ = &batch.copies;
     for (Event& event : batch.events) {

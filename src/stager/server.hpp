@@ -21,7 +21,7 @@ struct ServerSettings {
   // File by which ranks of other nodes find this stager; a folder: a file in it. "": only ranks of
   // this node are served.
   std::string rendezvous;
-  // How these ranks and the stager show each other who they are.
+  // The way in which ranks of other nodes and the stager show each other who they are.
   transport::Authentication authentication = transport::Authentication::cookie;
   // Lets ranks of other nodes bring bytes over UCX (transport/ucx.hpp), if they can.
   bool offers_ucx = false;
@@ -32,7 +32,7 @@ struct ServerSettings {
   std::string journal;             // folder for what a later stager stores; "": none
   std::int64_t journal_quota = 0;  // bytes of it; 0: half of what is free there
   std::int64_t block_bytes = std::int64_t{1} << 20;
-  // Most that one program has of these, and most ranks of all programs that are connected; 0: no
+  // Limits of what one program has, and of the ranks of all programs that are connected; 0: no
   // limit.
   std::int64_t client_memory = 0;  // bytes; at least a block
   std::int64_t client_files = 0;

@@ -21,7 +21,7 @@ namespace weir::stager {
 namespace {
 
 constexpr std::int64_t least_blocks = 16;
-// How long a stager that starts waits for the others of its steps.
+// A stager that starts waits so long for the others of its steps.
 constexpr int most_first_looks = 25;
 constexpr std::chrono::milliseconds between_first_looks(200);
 
@@ -98,7 +98,7 @@ Result<Service> open_service(const ServerSettings& settings) {
   return Service{std::move(listener).value(), key, std::move(file).value()};
 }
 
-// What brings the bytes of ranks of other nodes over UCX, and its version.
+// Brings the bytes of ranks of other nodes over UCX; the text is its version.
 Result<std::pair<std::unique_ptr<transport::UcxReceiver>, std::string>> open_ucx() {
   const auto version = transport::ucx_version();
   auto opened = version ? transport::UcxReceiver::open() : version.error();

@@ -1,4 +1,5 @@
-// What a stager has open before it serves: sockets, memory, folders and the rendezvous file.
+// These resources a stager has open before it serves: sockets, memory, folders and the rendezvous
+// file.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,7 @@ namespace weir::stager {
 // Events that other threads have for the thread of the state machine.
 using News = Mailbox<Event>;
 
-// What ranks of other nodes connect to.
+// Ranks of other nodes connect to this.
 struct Service {
   storage::NetworkListener listener;
   std::string key;
@@ -50,7 +51,7 @@ struct ServerResources {
   std::vector<std::string> in_use;    // journals that another stager had
   std::optional<storage::RootFolder> root;  // nothing: anything may be stored
   transport::SessionId secret;
-  // Where ranks of other nodes are served, and otherwise null or nothing:
+  // The following are null or nothing if ranks of other nodes are not served:
   std::unique_ptr<transport::UcxReceiver> ucx;  // null: no bytes come over UCX
   std::string offered_ucx;
   std::unique_ptr<transport::Authenticator> authenticator;

@@ -52,7 +52,7 @@ struct Session {
   Home home;
   SessionQueue queue;
   std::vector<SharedStep> shared;
-  // On a stager that joined: the paths of steps of which it has a share in its journal, by their
+  // A stager that joined keeps the paths of steps of which it has a share in its journal, by their
   // tickets on the stager of rank 0, until that one has published them.
   std::map<std::uint64_t, std::string> shares;
   std::uint64_t tickets = 0;

@@ -1,5 +1,5 @@
-// What the ranks of one session have handed over and asked for, in the order in which it came. The
-// items at the front may belong to the job under way; they stay until it has ended.
+// The queue has what the ranks of one session have handed over and asked for, in the order in which
+// it came. The items at the front may belong to the job under way; they stay until it has ended.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// What the stagers of a step, of which each has a share in its journal, tell each other after a
-// restart, and what one of them does next: values and a decision. The marks are in two small files
-// beside the step's file (journal_replay.cpp reads and writes them), since nothing else is known to
-// all of these stagers.
+// The stagers of a step, of which each has a share in its journal, tell each other by marks how far
+// they are after a restart. The marks are values, and so is the decision what one of them does
+// next. The marks are in two small files beside the step's file (share_mark_files.hpp reads and
+// writes them), since nothing else is known to all of these stagers.
 //
 // clang-format off
 //     FILE.weir_shares           a line for each share whose journal has been found: it waits for the others │ the step
@@ -30,7 +30,7 @@ namespace weir::stager {
 class ShareMarks {
  public:
   ShareMarks() = default;
-  // What cannot be understood is not there.
+  // A line that cannot be understood is left out.
   ShareMarks(const std::string& shares, const std::string& written);
   // Return the texts of the two files; "": there is no file.
   [[nodiscard]] std::string shares() const { return text_of(shares_); }
@@ -48,12 +48,12 @@ class ShareMarks {
   // been found: that step takes the place of this one.
   [[nodiscard]] bool is_superseded(const transport::StepShare& share, std::int64_t time_ns) const;
 
-  // This share waits, or its bytes are in the file.
+  // Notes that this share waits, or that its bytes are in the file.
   void note_waiting(const transport::StepShare& share, std::int64_t time_ns);
   void note_written(const transport::StepShare& share, std::int64_t time_ns);
   // The step is stored: tells all others whose journals have been found.
   void note_stored(const transport::StepShare& share);
-  // Nothing is left of this share.
+  // Removes all that is noted of this share.
   void forget(const transport::StepShare& share);
 
  private:

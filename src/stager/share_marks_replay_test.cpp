@@ -94,7 +94,7 @@ class Restarts {
   void begin(int stager, int step) {
     if (journals_[at(stager)][at(step)]) holder_ = Pass{stager, step};
   }
-  // What a stager has in memory is gone; texts are all that stays.
+  // The memory of a stager is gone; texts are all that stays.
   void kill(int stager) {
     marks_ = ShareMarks(marks_.shares(), marks_.written());
     if (!holder_ || holder_->stager != stager) return;

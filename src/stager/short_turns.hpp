@@ -1,4 +1,4 @@
-// How soon the kernel runs a thread that is woken.
+// Asks the kernel to run a thread sooner when it is woken.
 #pragma once
 
 namespace weir::stager {

@@ -20,7 +20,7 @@ namespace weir::stager {
 
 class SpillSlots {
  public:
-  // How a move has ended.
+  // Says how a move has ended.
   struct Moved {
     SessionId session = 0;
     std::vector<std::int64_t> free;                 // blocks in which nothing is needed any more
@@ -37,14 +37,14 @@ class SpillSlots {
   // Returns whether a job of the spill file is under way, and whether it is this one.
   [[nodiscard]] bool is_busy() const { return job_ != 0; }
   [[nodiscard]] bool is_job(JobId job) const { return job_ != 0 && job_ == job; }
-  // Why the file takes no more; ok: it does.
+  // Returns why the file takes no more; ok: it does.
   [[nodiscard]] const Status& failure() const { return failure_; }
 
   void begin(JobId job, SessionId session);
   // Adds the first bytes of a block to the move that has begun. A slot must be free.
   void add(std::int64_t block, std::int64_t bytes);
   [[nodiscard]] Spill action() const { return {job_, moving_}; }
-  // Nobody needs what is moving in this block any more.
+  // Gives up the move of this block, whose bytes nobody needs any more.
   void drop(std::int64_t block) { dropped_.insert(block); }
   // Ends the job under way. Nothing: it was one that gave back the file's space.
   [[nodiscard]] std::optional<Moved> end(const Status& status);

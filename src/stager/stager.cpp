@@ -102,7 +102,7 @@ void Stager::take(const Disconnected& event) {
   remove(event.client);
 }
 
-// Nothing of what could not be read is used, so that the step to which it belongs cannot end.
+// Bytes that could not be read are not used, so that the step to which they belong cannot end.
 void Stager::take(const Unreadable& event) {
   const auto found = clients_.find(event.client);
   if (found == clients_.end()) return;

@@ -1,5 +1,5 @@
-// What a stager does, as a state machine: it takes events and returns actions. Sockets, files,
-// memory and clocks are outside (server.hpp), so that tests can replay events in any order.
+// A stager is a state machine here: it takes events and returns actions. Sockets, files, memory and
+// clocks are outside (server.hpp), so that tests can replay events in any order.
 //
 // clang-format off
 //     Reserve ─► block is granted ─► FilledBlock: filled by the rank, in the queue ─► written ─► free
@@ -112,7 +112,7 @@ struct StagerSettings {
   std::int64_t spill_slots = 0;  // blocks that the spill file takes; 0: there is none
   std::int64_t most_read_back_together = std::int64_t{16} << 20;  // spilled bytes of one Write
   std::string name;                                               // Welcome::stager
-  // Most of one session, and connections of ranks in all; 0: no limit.
+  // The most blocks of one session, and the most connections of ranks in all; 0: no limit.
   std::int64_t client_blocks = 0;
   std::int64_t client_files = 0;
   std::int64_t client_connections = 0;
@@ -238,7 +238,7 @@ class Stager {
   [[nodiscard]] static Error lost_peer(const std::string& host);
   // Asks the other stagers for a step's shares.
   void ask_for_shares(SessionId number, Session& session, CommitItem& commit, ClientId client);
-  // One of them has answered, or has gone.
+  // Notes that one of them has answered, or has gone.
   void end_share_of(SessionId number, Session& session, ClientId peer, std::uint64_t ticket,
                     const Status& outcome);
   void record_shared_step(SessionId number, Session& session, std::size_t index);
@@ -294,7 +294,7 @@ class Stager {
   void drop_behind(Session& session, std::size_t items);
   void answer_drains(const Session& session);
   void drop_unfinished(Session& session);
-  // All ranks of the session have left: says so where some did not say farewell.
+  // Tells people if some ranks of a session, which have all left, did not say farewell.
   void say_if_lost(const Session& session);
   // Forgets the session if nothing of it is left.
   void end_if_over(SessionId number);

@@ -110,7 +110,7 @@ void replay(unsigned seed, const Rules& rules, std::int64_t& read_back) {
     if (rank.commits && rank.is_connected) ADD_FAILURE() << "a commit has no answer";
     if (!rank.wants || !rank.is_connected) continue;
     EXPECT_FALSE(rules.asks_empty_handed) << "a rank waits until others hand over";
-    // What a rank waits for is with others, which have not handed it over.
+    // Others have what a rank waits for, and have not handed it over.
     std::int64_t granted = 0;
     for (const auto& [other, one] : world.ranks()) granted += std::ssize(one.granted);
     EXPECT_GT(granted, 0) << "a rank waits for memory that nobody has";
@@ -126,7 +126,7 @@ void replay(unsigned seed, const Rules& rules, std::int64_t& read_back) {
   EXPECT_EQ(world.stager().free_slots(), spilled) << "a slot was lost";
   for (const World::Story& story : world.ended()) {
     if (story.has_failed) continue;
-    // All commits, and everything before the last of them, are stored; what is behind was dropped.
+    // All commits, and everything before the last of them, are stored; the rest was dropped.
     ASSERT_LE(story.stored.size(), story.handed.size());
     EXPECT_TRUE(std::equal(story.stored.begin(), story.stored.end(), story.handed.begin()));
     for (std::size_t i = story.stored.size(); i < story.handed.size(); ++i) {

@@ -1,4 +1,4 @@
-// What a stager does in single cases: each begins with the events that lead to it.
+// Each test is a single case of what a stager does, and begins with the events that lead to it.
 #include "stager/stager.hpp"
 
 #include <gtest/gtest.h>
@@ -150,7 +150,7 @@ TEST(Stager, SpillsForARankThatFindsNoMemory) {
   EXPECT_TRUE(world.jobs().empty());
   world.reserve(client, 2);
   ASSERT_EQ(world.jobs().size(), 1U);
-  // What is needed last moves first.
+  // The block that is needed last moves first.
   EXPECT_EQ(world.jobs().begin()->second.moves.size(), 2U);
   EXPECT_NE(world.stager().report().find("move to the spill file"), std::string::npos);
   world.end_job(world.jobs().begin()->first, {});

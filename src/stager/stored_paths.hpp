@@ -1,5 +1,6 @@
-// Whether what a rank names lies below the folder to which a stager is confined, with all the files
-// that its name stands for: those of an array's chunks, documents, and what lies beside a file.
+// Checks that what a rank names lies below the folder to which a stager is confined, with all the
+// files that its name stands for: those of an array's chunks, documents, and what lies beside a
+// file.
 #pragma once
 
 #include "common/status.hpp"

@@ -86,7 +86,7 @@ class World {
     std::vector<SpilledBlock> moves = {};  // to the spill file
     Write write = {};
   };
-  // What a session handed over, in order: filled blocks (their tag) and commits.
+  // A session handed these over, in this order: filled blocks (their tag) and commits.
   struct Story {
     std::vector<std::int64_t> handed;  // tags; a commit is -ticket
     std::vector<std::int64_t> stored;
@@ -94,7 +94,7 @@ class World {
     bool has_failed = false;
     bool is_forgotten = false;
   };
-  // What is being written to the journal: a block with a filled block of this tag, or a commit.
+  // This is being written to the journal: a block with a filled block of this tag, or a commit.
   struct Recording {
     JobId job = 0;
     std::int64_t block = -1;
@@ -391,7 +391,7 @@ class World {
       EXPECT_LE(stager_.blocks_of(name_of_session(session)), client_blocks_);
     }
   }
-  // What a job writes is what the rank handed over, from its beginning to its end.
+  // A job writes what the rank handed over, from its beginning to its end.
   void check_bytes(const Write& write) const {
     for (const BlockExtent& extent : write.extents) {
       if (!extent.is_spilled) {
@@ -409,7 +409,7 @@ class World {
   std::int64_t client_blocks_;
   bool has_journal_;
   Stager stager_;
-  // By block, the tag of what fills it; 0: it is granted.
+  // The tag of what fills each block; 0: it is granted.
   std::map<std::int64_t, std::int64_t> memory_;
   // The stamp and the tag of each slot.
   std::map<std::int64_t, std::pair<std::uint64_t, std::int64_t>> disk_;

@@ -67,7 +67,8 @@ bool& drops_of(Options& options) { return options.server.drops; }
 // No variable sets --drop, so that one left in a job script loses no data.
 constexpr const char* drop_variable = "WEIR_DROP";
 
-// Each but --drop can also be given in the environment: --stager-memory as WEIR_STAGER_MEMORY.
+// Each option but --drop can also be given in the environment: --stager-memory as
+// WEIR_STAGER_MEMORY.
 weir::FieldSettings<Options> options_table() {
   return {
       {socket_of,

@@ -61,8 +61,8 @@ struct ArrayDescription {
   // Codecs that each chunk passes before it is stored; without codecs chunks are stored as in
   // memory. Without chunk_extents, chunk_extents_of() chooses them.
   Pipeline codecs = {};
-  // Why these chunks were chosen, for people; one line or empty. Only raw files keep it, and ranks
-  // do not send it to each other.
+  // Says why these chunks were chosen, for people; one line or empty. Only raw files keep it, and
+  // ranks do not send it to each other.
   std::string chunk_reason = {};
 
   friend bool operator==(const ArrayDescription&, const ArrayDescription&) = default;
@@ -75,8 +75,8 @@ struct GroupDescription {
   friend bool operator==(const GroupDescription&, const GroupDescription&) = default;
 };
 
-// How chunks are divided into data files. Arrays are read in the same way; only the number of files
-// differs.
+// Says how chunks are divided into data files. Arrays are read in the same way; only the number of
+// files differs.
 enum class FileLayout : std::uint8_t { shared, per_aggregator, per_rank };
 
 // The data files of a file that consists of one array without steps.
@@ -116,7 +116,7 @@ struct FileDescription {
 // up to twice as long.
 [[nodiscard]] std::int64_t alignment_of(std::int64_t asked, std::int64_t bytes);
 
-// What a format can express.
+// Says what a format can express.
 struct FormatAbilities {
   std::span<const std::string_view> suffixes = {};  // of the names of its files: ".h5"
   bool several_arrays = false;

@@ -1,5 +1,5 @@
-// What a file holds: its arrays and where their bytes lie, as any format gives it. Values: nothing
-// is open.
+// A file map says what a file holds: its arrays and where their bytes lie, as any format gives it.
+// Values: nothing is open.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How durable a write is before it counts as finished.
+// Durability says how durable a write is before it counts as finished.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the system reports about a file or folder. Several parts of the library need some of it when
-// a file is opened, and the system is asked once for all of them.
+// Facts are what the system reports about a file or folder. Several parts of the library need some
+// of it when a file is opened, and the system is asked once for all of them.
 #pragma once
 
 #include <sys/stat.h>

@@ -95,7 +95,7 @@ class FrameSocket {
     std::optional<File> passed;
   };
 
-  // What stands before a payload.
+  // Says what stands before a payload.
   struct Head {
     std::size_t bytes = 0;  // of itself
     std::size_t payload_bytes = 0;

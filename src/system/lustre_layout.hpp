@@ -14,7 +14,7 @@
 
 namespace weir::storage {
 
-// How the bytes of a file, or of a part of it, are striped.
+// Says how the bytes of a file, or of a part of it, are striped.
 struct LustreStripes {
   std::int64_t stripe_bytes = 0;
   std::int64_t stripe_count = 1;   // -1: all targets

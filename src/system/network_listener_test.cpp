@@ -107,8 +107,8 @@ TEST(NetworkListener, CarriesAFrameOfTheGreatestLengthAndNoLonger) {
   EXPECT_NE(longer.error().message.find("no message of Weir"), std::string::npos);
 }
 
-// What one side of a connection has sent, as bytes on the network; and a connection on which they
-// arrive.
+// Has what one side of a connection has sent, as bytes on the network; and a connection on which
+// they arrive.
 class DamagedFrames : public testing::Test {
  protected:
   // Returns two frames. The payload of each has 100 bytes.

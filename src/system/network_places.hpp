@@ -1,4 +1,4 @@
-// What this node's system tells of its place in the network.
+// Finds what this node's system tells of its place in the network.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace weir::storage {
 
 class RootFolder {
  public:
-  // How paths are followed; `real_paths` alone is for systems without openat2().
+  // Says how paths are followed; `real_paths` alone is for systems without openat2().
   enum class Way : std::uint8_t { beneath, real_paths };
 
   // Takes an existing folder; symbolic links to it are followed now, once. Fails with

@@ -1,4 +1,4 @@
-// How a user chooses the I/O groups of a job: by giving them, or by naming who tells of them.
+// A user chooses the I/O groups of a job by giving them, or by naming who tells of them.
 //
 //     text                  who tells
 //     as for IoGroups       the user

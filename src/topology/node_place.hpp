@@ -31,7 +31,7 @@ inline constexpr std::array<PlaceSource, 5> place_sources{
     PlaceSource::description, PlaceSource::lnet, PlaceSource::infiniband, PlaceSource::slurm,
     PlaceSource::cray};
 
-// What each source says, by its number.
+// Has what each source says, by its number.
 using NodePlaces = std::array<NodePlace, place_sources.size()>;
 
 // Returns the word for it in an option, such as "slurm".

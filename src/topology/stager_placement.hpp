@@ -1,4 +1,5 @@
-// Where stagers run (docs/staging.md), as a user chooses it, before the ranks of a node are known.
+// A stager placement says where stagers run (docs/staging.md), as a user chooses it, before the
+// ranks of a node are known.
 //
 //     text          stagers
 //     "none"        none: the ranks write
@@ -23,7 +24,7 @@ class StagerPlacement {
   static constexpr std::int64_t most_ranks = INT32_MAX;
 
   enum class Where : std::uint8_t { none, node, ranks, service };
-  // What a rank of a node becomes.
+  // Says what a rank of a node becomes.
   struct Role {
     bool is_stager = false;
     std::int64_t stager = 0;  // place on the node of the stager to which the rank hands over

@@ -11,7 +11,7 @@
 namespace weir::topology {
 namespace {
 
-// What the answers must be, from the list of the ranks' nodes.
+// Returns what the answers must be, from the list of the ranks' nodes.
 void check_against(const Topology& topology, const std::vector<std::int64_t>& node_of_rank) {
   ASSERT_EQ(topology.ranks(), static_cast<std::int64_t>(node_of_rank.size()));
   std::vector<std::vector<std::int64_t>> ranks(static_cast<std::size_t>(topology.nodes()));

@@ -1,4 +1,4 @@
-// How a rank of another node and a stager show each other who they are, each in one message: by a
+// A rank of another node and a stager show each other who they are, each in one message: by a
 // cookie that both know, or by credentials of MUNGE that say whose process each is.
 //
 // clang-format off

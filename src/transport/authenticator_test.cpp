@@ -1,4 +1,4 @@
-// What each side takes as shown, by a cookie and by credentials, at the limits and one past them.
+// Each side takes some cookies and credentials as shown: at the limits, and one past them.
 #include "transport/authenticator.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class Munged : public testing::Test {
             ->show(proof);
     return shown.value();
   }
-  // Why this is refused; "": it is not.
+  // Returns why this is refused; "": it is not.
   [[nodiscard]] std::string refusal(const Shown& shown) const {
     const Status checked = side_->check(shown, right_proof);
     return checked.ok() ? "" : checked.error().message;

@@ -1,5 +1,6 @@
-// How the bytes of a rank come into the blocks of a stager that it was granted. What is in a block,
-// and who owns it when, is the same for each carrier (filled_block.hpp, stager_client.hpp):
+// A carrier brings the bytes of a rank into the blocks of a stager that it was granted. What is in
+// a block, and who owns it when, is the same for each carrier (filled_block.hpp,
+// stager_client.hpp):
 //
 // clang-format off
 //     shared memory   the rank of a node copies its bytes into the block itself
@@ -43,10 +44,10 @@ class Carrier {
 [[nodiscard]] std::unique_ptr<Carrier> make_message_carrier(
     const Welcome& stager, std::function<Status(const Message&)> send);
 
-// How the UCX carrier waits: until `descriptor` is readable (-1: there is none), something has come
-// over the connection, or the time is over. With `moved`, the stager has shown that it lives.
-// Returns how many bytes of the block the stager says it has; nothing: it has said nothing so far.
-// An error ends the wait.
+// The UCX carrier waits by this function until `descriptor` is readable (-1: there is none),
+// something has come over the connection, or the time is over. With `moved`, the stager has shown
+// that it lives. Returns how many bytes of the block the stager says it has; nothing: it has said
+// nothing so far. An error ends the wait.
 using WaitBeside = std::function<Result<std::optional<std::int64_t>>(
     std::int64_t block, int descriptor, std::int64_t nanoseconds, bool moved)>;
 [[nodiscard]] std::unique_ptr<Carrier> make_ucx_carrier(const Welcome& stager, const Nonce& token,

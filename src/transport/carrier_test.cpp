@@ -28,7 +28,7 @@ TEST(Carriers, MessagesBringWhatSharedMemoryHas) {
   std::mt19937 random(1);
   std::vector<std::byte> data(100'000);
   for (int i = 0; i < 30; ++i) {
-    // What the stager does with BlockBytes (stager.cpp), and a block of another program before.
+    // Does with BlockBytes what the stager does (stager.cpp), behind a block of another program.
     std::vector<std::byte> arrived(block_bytes, std::byte{0x55});
     std::int64_t begin = 0;
     std::int64_t end = 0;

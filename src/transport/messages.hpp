@@ -53,7 +53,7 @@ struct Hello {
   std::string program;  // for people: process and host
   friend bool operator==(const Hello&, const Hello&) = default;
 };
-// Where a stager puts the encoded chunks of a step, if a table in the file has their places.
+// A stager puts the encoded chunks of a step there, if a table in the file has their places.
 struct ChunkPlaces {
   std::uint64_t step = 0;      // a number of the session for this step; 0: there is no such table
   std::int64_t free_from = 0;  // as in formats/format.hpp
@@ -66,11 +66,11 @@ struct NameFile {
   std::int64_t bytes_when_made = 0;  // as in engines/engine.hpp
   std::optional<storage::KnownFile> known;
   // NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
-  // If the stager encodes: the map of one array (formats/file_map_message.hpp). The bytes are then
+  // The map of one array, if the stager encodes (formats/file_map_message.hpp). The bytes are then
   // those of its chunks as sections/decoded_engine.hpp presents them, and `path` is only a name.
   std::string encoded = {};
   ChunkPlaces places = {};  // with `encoded`
-  // What is handed over needs no step's end: it is written as soon as possible.
+  // The file's bytes need no step's end: the stager writes them as soon as possible.
   bool at_once = false;
   // NOLINTEND(readability-redundant-member-init)
   friend bool operator==(const NameFile&, const NameFile&) = default;
@@ -85,17 +85,17 @@ struct Reserve {
   std::int64_t blocks = 0;
   friend bool operator==(const Reserve&, const Reserve&) = default;
 };
-// From a rank over a network: bytes of a granted block. The stager puts them behind those that came
-// before, or, with `at_end`, before those that came before with `at_end`, the first ones at the end
-// of the block.
+// A rank sends this over a network: bytes of a granted block. The stager puts them behind those
+// that came before, or, with `at_end`, before those that came before with `at_end`, the first ones
+// at the end of the block.
 struct BlockBytes {
   std::int64_t block = 0;
   bool at_end = false;
   std::vector<std::byte> bytes;
   friend bool operator==(const BlockBytes&, const BlockBytes&) = default;
 };
-// From a rank over a network, where Welcome offers UCX: it wants to bring bytes over UCX (ucx.hpp).
-// The stager answers with Attached.
+// A rank sends this over a network, where Welcome offers UCX: it wants to bring bytes over UCX
+// (ucx.hpp). The stager answers with Attached.
 struct Attach {
   std::vector<std::byte> address;  // of the rank's worker
   friend bool operator==(const Attach&, const Attach&) = default;
@@ -119,13 +119,13 @@ struct LockFile {
   std::string path;
   friend bool operator==(const LockFile&, const LockFile&) = default;
 };
-// From a rank over a network, which cannot pass a lock: the stager takes the writer's lock of the
-// path. It answers with Locked.
+// A rank sends this over a network, which cannot pass a lock: the stager takes the writer's lock of
+// the path. It answers with Locked.
 struct TakeLock {
   std::string path;
   friend bool operator==(const TakeLock&, const TakeLock&) = default;
 };
-// What a stager needs in order to enter the chunks that it has encoded in the tables of a file
+// A stager needs this in order to enter the chunks that it has encoded in the tables of a file
 // (Format::enter_chunks()).
 struct EnteredChunks {
   std::uint64_t step = 0;  // as in ChunkPlaces; 0: there are none
@@ -187,11 +187,12 @@ struct SealStep {
 struct Goodbye {
   friend bool operator==(const Goodbye&, const Goodbye&) = default;
 };
-// From a person's program: the stager answers with Report.
+// A person's program sends this: the stager answers with Report.
 struct AskReport {
   friend bool operator==(const AskReport&, const AskReport&) = default;
 };
-// From a person's program: the stager refuses new sessions, and ends when everything is stored.
+// A person's program sends this: the stager refuses new sessions, and ends when everything is
+// stored.
 struct Stop {
   friend bool operator==(const Stop&, const Stop&) = default;
 };
@@ -304,7 +305,7 @@ struct Joined {
   Outcome outcome;
   friend bool operator==(const Joined&, const Joined&) = default;
 };
-// What was handed to the stager that joined before this seal is stored.
+// All that was handed before this seal to the stager that joined is stored.
 struct Sealed {
   std::uint64_t seal = 0;
   friend bool operator==(const Sealed&, const Sealed&) = default;
@@ -314,7 +315,7 @@ struct SessionFailed {
   Outcome reason;
   friend bool operator==(const SessionFailed&, const SessionFailed&) = default;
 };
-// Which part of a step one stager has in its journal.
+// Says which part of a step one stager has in its journal.
 struct StepShare {
   SessionId session{};
   std::uint64_t ticket = 0;        // of the step, on the stager that publishes it
@@ -322,8 +323,9 @@ struct StepShare {
   std::vector<std::string> hosts;  // of all stagers of the step, that of rank 0 first; for people
   friend bool operator==(const StepShare&, const StepShare&) = default;
 };
-// From the stager that publishes the step: everything of it that was handed to the one that joined
-// is to be durable in its journal, together with the step's end. It answers with ShareRecorded.
+// The stager that publishes the step sends this: everything of it that was handed to the one that
+// joined is to be durable in its journal, together with the step's end. It answers with
+// ShareRecorded.
 struct RecordShare {
   StepShare share;
   CommitStep step;
@@ -335,7 +337,8 @@ struct ShareRecorded {
   Outcome outcome;
   friend bool operator==(const ShareRecorded&, const ShareRecorded&) = default;
 };
-// From the stager that publishes the steps: this one is stored, and nobody needs a share of it.
+// The stager that publishes the steps sends this: the step is stored, and nobody needs a share of
+// it.
 struct Published {
   std::uint64_t ticket = 0;
   friend bool operator==(const Published&, const Published&) = default;

@@ -1,4 +1,4 @@
-// In place of munge.cpp where Weir is built without MUNGE.
+// This file takes the place of munge.cpp where Weir is built without MUNGE.
 #include "transport/munge.hpp"
 
 namespace weir::transport {

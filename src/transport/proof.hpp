@@ -1,7 +1,8 @@
-// What binds that which each side of a connection over a network shows (authenticator.hpp) to this
-// connection and this stager: HMAC-SHA-256 (RFC 2104) over random bytes of both sides, with the key
-// of the rendezvous file. What one connection shows is worth nothing on another one, and what one
-// side shows is not what the other side has to show. Where the key is secret, it is not told.
+// A proof binds what each side of a connection over a network shows (authenticator.hpp) to this
+// connection and this stager: it is HMAC-SHA-256 (RFC 2104) over random bytes of both sides, with
+// the key of the rendezvous file. What one connection shows is worth nothing on another one, and
+// what one side shows is not what the other side has to show. Where the key is secret, it is not
+// told.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// How ranks of other nodes find stagers: a file that each stager writes when it listens, and
-// removes at its end. With a cookie, its key is a secret, and only its user may read it; with
-// MUNGE, others may.
+// Ranks of other nodes find stagers by a file that each stager writes when it listens, and removes
+// at its end. With a cookie, its key is a secret, and only its user may read it; with MUNGE, others
+// may.
 //
 // clang-format off
 //     line      "weir-stager", version of the protocol, addresses, how both show who they are, key
@@ -29,7 +29,7 @@ struct Rendezvous {
   friend bool operator==(const Rendezvous&, const Rendezvous&) = default;
 };
 
-// Where a stager is: the path of its socket on this node, or an address on another one.
+// The place of a stager: the path of its socket on this node, or an address on another one.
 using StagerPlace = std::variant<std::string, Rendezvous>;
 
 // Returns a line for each of the stagers, as a file has them.

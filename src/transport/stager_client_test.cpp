@@ -1,4 +1,4 @@
-// How a rank asks a stager for blocks, by a stager that only grants them.
+// A rank asks a stager for blocks; this stager only grants them.
 #include "transport/stager_client.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t small_block_bytes = 4096;
 constexpr std::int64_t all_blocks = 512;
-// What a block with one extent holds.
+// The bytes that a block with one extent holds.
 constexpr std::int64_t filled_bytes = small_block_bytes - extent_bytes;
 constexpr std::int64_t piece_bytes = 1000;
 
@@ -44,8 +44,8 @@ class GrantingStager {
   void wait() {
     if (thread_.joinable()) thread_.join();
   }
-  // What came, once the rank has left: blocks that were asked for, and filled blocks before each
-  // Flush.
+  // The stager got these, once the rank has left: blocks that were asked for, and filled blocks
+  // before each Flush.
   [[nodiscard]] const std::vector<std::vector<std::int64_t>>& asked() const { return asked_; }
   [[nodiscard]] const std::vector<std::int64_t>& filled_blocks() const { return filled_blocks_; }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }

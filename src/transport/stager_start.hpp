@@ -1,4 +1,5 @@
-// Where the stager of this node listens, and how a rank starts one there.
+// The stager of this node listens at a path that every rank can compute, and a rank starts one
+// there.
 #pragma once
 
 #include <string>

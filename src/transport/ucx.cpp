@@ -28,8 +28,8 @@ constexpr int most_rounds = 64;
 // Rounds in which what is closed may end.
 constexpr int most_last_rounds = 1000;
 
-// Whether this thread is in a call of UCX that Weir has made: UCX tells the function that gets its
-// lines nothing else of the caller.
+// True while this thread is in a call of UCX that Weir has made: UCX tells the function that gets
+// its lines nothing else of the caller.
 thread_local bool is_in_ucx = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 class InUcx {

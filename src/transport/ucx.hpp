@@ -94,7 +94,7 @@ class UcxReceiver {
   [[nodiscard]] virtual const std::vector<std::byte>& address() const = 0;
   // Lets a client, whose worker has this address, bring pieces with the token that is returned.
   virtual Result<Nonce> attach(Client client, std::span<const std::byte> address) = 0;
-  // Nothing that it brings is taken from now on.
+  // Takes nothing more from the client.
   virtual void detach(Client client) = 0;
   // Takes pieces that have come, up to a number of them. Returns the clients that were lost, which
   // are detached.

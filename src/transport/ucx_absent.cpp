@@ -1,4 +1,4 @@
-// In place of ucx.cpp where Weir is built without UCX.
+// This file takes the place of ucx.cpp where Weir is built without UCX.
 #include "transport/ucx.hpp"
 
 namespace weir::transport {

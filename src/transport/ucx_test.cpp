@@ -51,7 +51,7 @@ class Ucx : public testing::Test {
     ASSERT_TRUE(connected.ok()) << connected.error().text();
   }
 
-  // What the stager does with a piece (remote_ranks.cpp), without its checks.
+  // Does with a piece what the stager does (remote_ranks.cpp), without its checks.
   void take(UcxReceiver::Client client, const UcxPiece& piece, std::span<const std::byte> bytes) {
     EXPECT_EQ(client, ucx_client);
     EXPECT_EQ(piece.block, 5);

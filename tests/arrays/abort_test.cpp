@@ -28,7 +28,7 @@ constexpr std::array<Layout, 8> layouts = {{{"raw", "dense.raw"},
                                             {"zarr", "shards.zarr", true, true},
                                             {"zarr", "encoded.zarr", true, true, "crc32c"}}};
 
-// What a call throws, with its code; WEIR_OK where it throws nothing.
+// Says what a call throws, with its code; WEIR_OK where it throws nothing.
 struct Told {
   int code = WEIR_OK;
   std::string text;

@@ -12,7 +12,7 @@ namespace {
 
 class Agreement : public OnRanks {
  protected:
-  // Whether a value is the same on all ranks.
+  // Returns whether a value is the same on all ranks.
   static void expect_alike(int code, int expected) {
     EXPECT_EQ(code, expected) << weir_last_error();
     EXPECT_TRUE(is_same_on_all_ranks(weir_last_error()));

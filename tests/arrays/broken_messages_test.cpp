@@ -30,7 +30,7 @@ int sum_over_ranks(int mine) {
   return sum;
 }
 
-// How many calls were spoiled on all ranks, by the fault that is set.
+// Returns how many calls were spoiled on all ranks, by the fault that is set.
 int hits_on_all_ranks() {
   using Hits = int (*)();
   const auto hits = reinterpret_cast<Hits>(dlsym(RTLD_DEFAULT, "faulty_mpi_hits"));
@@ -66,7 +66,7 @@ struct Opened {
   std::vector<double> part;
 };
 
-// What came of one call with the n-th call of MPI failing: whether there was an n-th.
+// Returns what came of one call with the n-th call of MPI failing: whether there was an n-th.
 bool one_fault(const Case& tried, const weir_session_options& options, int rank, int nth,
                const std::string& path) {
   const Extents shape = {64, 32};

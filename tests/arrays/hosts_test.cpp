@@ -20,7 +20,7 @@ int size_of(MPI_Comm ranks) {
   return size;
 }
 
-// Whether this rank is its host's first.
+// Returns whether this rank is its host's first.
 bool leads_its_host() {
   MPI_Comm host = MPI_COMM_NULL;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_of_world(), MPI_INFO_NULL, &host);

@@ -1,4 +1,4 @@
-// What the tests of arrays share: the numbers of elements, and faults that a test asks for.
+// The tests of arrays share the numbers of elements, and faults that a test asks for.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace weir::test {
 
-// What a preloaded library (tests/failure/faulty_io.c) spoils, until the end of the scope. No other
-// thread looks at the environment meanwhile.
+// Sets what a preloaded library (tests/failure/faulty_io.c) spoils, until the end of the scope. No
+// other thread looks at the environment meanwhile.
 class Fault {
  public:
   // NOLINTBEGIN(concurrency-mt-unsafe)

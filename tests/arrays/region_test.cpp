@@ -10,7 +10,7 @@
 namespace weir::test {
 namespace {
 
-// What an array is expected to hold, on every rank.
+// Says what an array is expected to hold, on every rank.
 struct Expected {
   Extents shape;
   std::vector<double> elements;

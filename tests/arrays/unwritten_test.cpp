@@ -42,7 +42,7 @@ class Unwritten : public OnRanks {
       array.write_region_independent({{0, 1}, {1, 1}}, std::vector<double>{5});
     }
   }
-  // What ending the step throws; "" where it throws nothing.
+  // Returns what ending the step throws; "" where it throws nothing.
   static std::string end_of_step(const File& file) {
     try {
       file.end_step();

@@ -53,7 +53,7 @@ struct fault {
   long nth;
 };
 
-// What was last written to each place, for `stale`.
+// Says what was last written to each place, for `stale`.
 struct written {
   char path[PATH_MAX];
   off_t offset;
@@ -161,7 +161,7 @@ static int path_of(int descriptor, char* path) {
   return 1;
 }
 
-// Whether this is the call to spoil. Counts the calls on test files.
+// Returns whether this is the call to spoil. Counts the calls on test files.
 static int is_due(const char* call, const char* path) {
   parse_when_changed();
   if (!fault.armed || strcmp(call, fault.call) != 0 || !is_test_file(path)) return 0;

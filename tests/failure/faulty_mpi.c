@@ -101,7 +101,7 @@ static void parse(const char* text) {
   if (wanted != rank) call_to_spoil[0] = '\0';
 }
 
-// Whether this is the call to spoil. Counts the calls.
+// Returns whether this is the call to spoil. Counts the calls.
 static int is_due(const char* call) {
   const char* text = getenv("WEIR_MPI_FAULT");
   if (text == NULL) text = "";

@@ -76,7 +76,7 @@ namespace {
 // The buffer for reading a section, 4 MiB, is the largest that is not of the file's size.
 constexpr std::size_t most_bytes_at_once = std::size_t{16} << 20;
 
-// What tests/malformed has for a reader: names and bytes.
+// Returns what tests/malformed has for a reader: names and bytes.
 std::vector<std::pair<std::string, Bytes>> corpus_of(std::string_view reader) {
   std::vector<std::pair<std::string, Bytes>> kept;
   const std::filesystem::path corpus = std::filesystem::path(WEIR_MALFORMED) / reader;

@@ -12,7 +12,7 @@
 namespace weir::fuzz {
 namespace {
 
-// What one document has, and its size.
+// Says what one document has, and its size.
 struct Form {
   bool is_json = false;
   std::size_t levels = 0;

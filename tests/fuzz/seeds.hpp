@@ -14,7 +14,8 @@ namespace weir::fuzz {
 
 // An array of two shards of two chunks.
 [[nodiscard]] storage::ArrayDescription shards_description();
-// What the first byte of the codec reader's input chooses from; some may not be in this build.
+// Returns what the first byte of the codec reader's input chooses from; some may not be in this
+// build.
 [[nodiscard]] std::span<const std::string_view> codec_pipelines();
 [[nodiscard]] storage::ChunkForm codec_chunk();
 

@@ -19,7 +19,7 @@
 #include "seeds.hpp"
 #include "stager/disk_record.hpp"
 #include "stager/journal.hpp"
-#include "stager/journal_replay.hpp"
+#include "stager/journal_reader.hpp"
 #include "stager/stager.hpp"
 #include "system/file.hpp"
 #include "transport/authenticator.hpp"
@@ -42,7 +42,7 @@ constexpr std::int64_t slots = 3;
 constexpr std::size_t piece_numbers = 5;  // bytes that describe a piece
 constexpr const char* rank_key = "key of ranks";
 
-// What a byte of a conversation makes happen, below it a message of that connection.
+// Says what a byte of a conversation makes happen, below it a message of that connection.
 enum class Happening : std::uint8_t {
   connection_ends = connections,
   job_ends = 2 * connections,

@@ -85,7 +85,7 @@ template <typename Outcome>
   return is_ok(outcome);
 }
 
-// Whether this rank's text is that of rank 0.
+// Returns whether this rank's text is that of rank 0.
 [[nodiscard]] ::testing::AssertionResult is_same_on_all_ranks(const std::string& text);
 
 template <typename Element>

@@ -79,7 +79,7 @@ unsigned ucp_worker_progress(void* worker) {
 
 typedef void (*open_mpi_progress)(void);
 
-// Whether this thread has yielded since Open MPI began to look.
+// Returns whether this thread has yielded since Open MPI began to look.
 static bool* has_yielded(void) {
   static _Thread_local bool it_has;
   return &it_has;

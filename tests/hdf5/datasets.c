@@ -15,7 +15,7 @@
 
 #include "parts.h"
 
-// Which rows and columns `who` has of a dataset of `rows` x 64 for each rank.
+// Returns which rows and columns `who` has of a dataset of `rows` x 64 for each rank.
 static hid_t columns_of(int who, hsize_t rows) {
   const hsize_t size[] = {rows, 64 * (hsize_t)ranks}, start[] = {0, 64 * (hsize_t)who};
   const hsize_t count[] = {rows, 64};
@@ -155,7 +155,7 @@ static void single_calls(hid_t chunked) {
   H5Dclose(dataset);
 }
 
-// What concerns a single rank, and other properties of a call.
+// These tests are about what concerns a single rank, and other properties of a call.
 static void particular_calls(void) {
   const hsize_t wide[] = {20, 64 * (hsize_t)ranks};
   const hid_t dataset = created("particular", H5T_NATIVE_INT, 2, wide, H5P_DEFAULT);

@@ -1,5 +1,5 @@
-// What the test programs of the VOL connector share: parts of datasets, of which every element has
-// the value that belongs to its place, and calls that move them.
+// The test programs of the VOL connector share parts of datasets, of which every element has the
+// value that belongs to its place, and calls that move them.
 #pragma once
 
 #include <mpi.h>

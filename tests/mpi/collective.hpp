@@ -1,4 +1,4 @@
-// What the tests of collective writing and reading share: settings, and arrays distributed by rows.
+// The tests of collective writing and reading share settings, and arrays distributed by rows.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -81,7 +81,8 @@ TEST_P(LostBytes, AreToldToAllRanks) {
   EXPECT_TRUE(is_ok(good.value()->close_file(*made.value())));
 }
 
-// What the ranks vote on when a call ends: no rank has failed, and bytes are missing all the same.
+// Says what the ranks vote on when a call ends: no rank has failed, and bytes are missing all the
+// same.
 using SumsOverRanks = CollectiveTest;
 
 TEST_F(SumsOverRanks, ThatAreNotZeroAreToldToAllRanks) {

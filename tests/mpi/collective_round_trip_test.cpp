@@ -205,7 +205,7 @@ class Tested {
   std::vector<std::int64_t> reference_;
 };
 
-// What this rank passes for one array.
+// Says what this rank passes for one array.
 struct Passed {
   SharedDistribution held;
   Memory memory;

@@ -9,7 +9,7 @@ extern "C" {
 // The next `call` ("unlinkat") on something whose path holds `path_part` fails with `error`. Both
 // texts must live until then.
 void fail_next(const char* call, const char* path_part, int error);
-// Whether that call has come since; from now on none fails.
+// Returns whether that call has come since; from now on none fails.
 int has_failed(void);
 
 #ifdef __cplusplus

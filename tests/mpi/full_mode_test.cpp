@@ -80,7 +80,7 @@ std::vector<Variant> moving_variants() {
 
 class FullMode : public WorkloadTest {
  protected:
-  // What a rank holds while a run goes on.
+  // Says what a rank holds while a run goes on.
   struct Held {
     std::int64_t heap_bytes = 0;    // at most, besides the matrices
     std::int64_t matrix_bytes = 0;  // of one of its five matrices

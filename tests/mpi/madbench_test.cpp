@@ -83,7 +83,7 @@ class Matrices : public WorkloadTest {
                     const Size& size, std::int64_t shift) const;
 };
 
-// What the functions must have recorded, whatever the variant.
+// Returns what the functions must have recorded, whatever the variant.
 void Matrices::check_record(const RepetitionRecord& record, const Configuration& configuration,
                             const Size& size, std::int64_t shift) const {
   std::map<std::pair<int, Operation>, std::int64_t> bytes;

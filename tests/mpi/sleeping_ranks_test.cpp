@@ -11,7 +11,7 @@
 namespace weir::test {
 namespace {
 
-// How often this thread has left the processor by itself, as one that sleeps does.
+// Returns how often this thread has left the processor by itself, as one that sleeps does.
 long times_left() {
   rusage used{};
   EXPECT_EQ(getrusage(RUSAGE_THREAD, &used), 0);

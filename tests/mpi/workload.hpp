@@ -1,4 +1,4 @@
-// What the tests of workloads share: the job, a guard, and a folder that a test leaves empty.
+// The tests of workloads share the job, a guard, and a folder that a test leaves empty.
 #pragma once
 
 #include <mpi.h>

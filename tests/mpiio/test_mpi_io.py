@@ -109,7 +109,13 @@ def take_over_library(name: str) -> Path | None:
 def modelled_calls(mpi: Mpi, folder: Path) -> Path:
     if mpi.c is None:
         return BUILT / "mpiio_modelled_calls"
-    return compiled(folder, mpi.c, "modelled_calls.c", HERE / "modelled_types.c")
+    return compiled(
+        folder,
+        mpi.c,
+        "modelled_calls.c",
+        HERE / "modelled_rounds.c",
+        HERE / "modelled_types.c",
+    )
 
 
 def taken_over(

@@ -38,7 +38,7 @@ struct Configuration {
   std::uint64_t payload_seed = 0;
 };
 
-// What a phase of an array cost this rank, in addition to a PhaseRecord.
+// Says what a phase of an array cost this rank, in addition to a PhaseRecord.
 struct ArrayPhaseRecord {
   Direction direction = Direction::write;
   bool io_known = false;

@@ -31,7 +31,7 @@ struct Options {
 
 enum class Part { other, poller, idle };
 
-// What this rank did in a repetition, on its own clock.
+// Says what this rank did in a repetition, on its own clock.
 struct RankRecord {
   Part part = Part::idle;
   std::int64_t operations = 0;  // stat calls on own files, or polls

@@ -1,6 +1,6 @@
-// What is in the files: the arrays that FLASH's checkpoints and plot files have, by FLASH's names
-// in HDF5 and in NetCDF, and the elements that describe the tree. Bare files have the arrays of
-// HDF5. Pure.
+// The files contain the arrays that FLASH's checkpoints and plot files have, by FLASH's names in
+// HDF5 and in NetCDF, and the elements that describe the tree. Bare files have the arrays of HDF5.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ inline constexpr Stream all_streams[] = {Stream::checkpoint, Stream::plot};
 // Returns the name of a variable, from number 1 on. The first ten are those of the Sedov problem.
 [[nodiscard]] std::string variable_name(std::int64_t number);
 
-// What an array has that is no variable.
+// Says what an array has that is no variable.
 enum class Values {
   names,
   level,

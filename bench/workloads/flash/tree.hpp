@@ -19,7 +19,7 @@ inline constexpr int faces_of_block = 6;
 // The row of a block in FLASH's "gid": its neighbours, its parent, its children.
 inline constexpr int relatives_of_block = faces_of_block + 1 + children_of_block;
 
-// What FLASH's files have about one block. Numbers of blocks begin at 1.
+// Says what FLASH's files have about one block. Numbers of blocks begin at 1.
 struct BlockRecord {
   std::int32_t level = 1;         // 1: a root
   std::int32_t node_type = 1;     // 1: a leaf, 2: has a leaf as child, 3: has none

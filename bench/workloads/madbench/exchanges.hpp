@@ -1,5 +1,5 @@
-// What messages between ranks and transfers of files cost each other: which of them ran while the
-// other was under way, found from the times of both. Pure.
+// Messages between ranks and transfers of files cost each other time. Finds which of them ran while
+// the other was under way, from the times of both. Pure.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@
 
 namespace weir::bench::madbench {
 
-// What one function cost this rank.
+// Says what one function cost this rank.
 struct FunctionCost {
   Function function = Function::S;
   std::int64_t busy_work_ns = 0;

@@ -1,4 +1,5 @@
-// What a configuration will do, as known before it starts: bytes, operations, memory, disk. Pure.
+// A plan is what a configuration will do, as known before it starts: bytes, operations, memory,
+// disk. Pure.
 #pragma once
 
 #include <cstdint>

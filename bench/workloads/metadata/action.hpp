@@ -62,7 +62,7 @@ struct ActionFacts {
 [[nodiscard]] const ActionFacts& facts_of(Action action);
 [[nodiscard]] std::optional<Action> action_named(std::string_view name);
 
-// Which items exist, and in what condition.
+// Says which items exist, and in what condition.
 struct TreeState {
   bool tree = false;
   bool directories = false;

@@ -23,7 +23,7 @@
 
 namespace weir::bench::metadata {
 
-// What one phase cost this rank.
+// Says what one phase cost this rank.
 struct ActionRecord {
   Measured measured;
   std::int64_t operations = 0;

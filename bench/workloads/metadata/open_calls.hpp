@@ -10,7 +10,7 @@
 
 namespace weir::bench::metadata {
 
-// What is written to files, which follows from a seed, and where it is read.
+// Says what is written to files, which follows from a seed, and where it is read.
 class FileContent {
  public:
   // A larger file is moved in pieces of this size.

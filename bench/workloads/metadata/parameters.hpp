@@ -27,7 +27,7 @@ struct Kinds {
   friend bool operator==(const Kinds&, const Kinds&) = default;
 };
 
-// What mdtest's table is printed for, instead of Weir's.
+// Says what mdtest's table is printed for, instead of Weir's.
 struct MdtestTable {
   bool rates = false;
   bool times = false;  // in seconds
@@ -43,7 +43,7 @@ struct Variant {
   std::string slug = {};   // unique among the configurations of a job
 };
 
-// What a repetition has figures of: a phase, or one of the operations of a mix.
+// Says what a repetition has figures of: a phase, or one of the operations of a mix.
 struct Measured {
   Action action = Action::create;
   bool of_mix = false;

@@ -20,7 +20,7 @@
 
 namespace weir::bench::metadata {
 
-// How long the ranks of a barrier wait for each other.
+// Says how long the ranks of a barrier wait for each other.
 struct Patience {
   std::int64_t sign_after_ns = 0;     // a working rank gives a sign after this time
   std::int64_t give_up_after_ns = 0;  // the limit without a sign; well above sign_after_ns

@@ -1,5 +1,5 @@
-// What a configuration will do, as far as it is known before the run: for --plan and run.json's
-// plan.
+// A plan is what a configuration will do, as far as it is known before the run: for --plan and
+// run.json's plan.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace weir::bench::metadata {
 [[nodiscard]] std::string weir_table(const std::string& label,
                                      const std::vector<ActionHistory>& rows);
 
-// What mdtest reports of a job besides its figures.
+// Says what mdtest reports of a job besides its figures.
 struct MdtestHead {
   std::string began = {};  // in mdtest's format of times
   std::string finished = {};
@@ -30,7 +30,7 @@ struct MdtestHead {
                                        const std::vector<ActionHistory>& rows, bool rates,
                                        bool times);
 
-// What metarates reports of a job besides its figures.
+// Says what metarates reports of a job besides its figures.
 struct MetaratesHead {
   std::string path = {};
   int ranks = 1;

@@ -49,7 +49,7 @@ struct TreeShape {
 // that overflows or does not fit.
 [[nodiscard]] Result<TreeShape> checked_shape(TreeShape shape);
 
-// How the names of items are formed.
+// Says how the names of items are formed.
 struct NameRules {
   std::string root = {};    // absolute; contains the trees
   std::string prefix = {};  // before every item's name

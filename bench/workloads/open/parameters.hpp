@@ -13,12 +13,12 @@
 
 namespace weir::bench::opening {
 
-// How the ranks share files. The files together hold the same data in each layout.
+// Says how the ranks share files. The files together hold the same data in each layout.
 enum class Layout { shared, per_rank, subfiled };
 
 // One configuration.
 struct Variant {
-  // What a program opens the file with: an interface that knows the names of its files.
+  // A program opens the file with this: an interface that knows the names of its files.
   const Interface* api = interface_named("posix");
   Layout layout = Layout::shared;
   std::string label = {};  // "MPIIO (romio) shared"

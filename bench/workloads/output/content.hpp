@@ -1,6 +1,6 @@
-// What a program writes in turn with its computing: kinds of files, and the arrays in them. A
-// workload derives from Content; everything else about such programs is the same (execute.hpp,
-// output_run.hpp, workload.hpp).
+// A content is what a program writes in turn with its computing: kinds of files, and the arrays in
+// them. A workload derives from Content; everything else about such programs is the same
+// (execute.hpp, output_run.hpp, workload.hpp).
 #pragma once
 
 #include <cstddef>

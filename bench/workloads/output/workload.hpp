@@ -15,7 +15,7 @@
 
 namespace weir::bench::output {
 
-// What distinguishes such a workload from others.
+// Says what distinguishes such a workload from others.
 struct Program {
   const char* name = "";  // on the command line and in results
   const char* description = "";

@@ -171,7 +171,7 @@ Request blocks_of_cubes() {
   return {Direction::write, {{image, {held}, array::Section::of(shape.box()), 0}}};
 }
 
-// What the library chooses by itself where each node has room for `holders` aggregators.
+// Returns what the library chooses by itself where each node has room for `holders` aggregators.
 PlanAudit chosen(const Request& request, const topology::Topology& topology, std::int64_t holders,
                  std::optional<std::int64_t> aggregators_per_node = std::nullopt) {
   PlatformRates rates;

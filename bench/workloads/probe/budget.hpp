@@ -10,7 +10,7 @@
 
 namespace weir::bench::probe {
 
-// What is known of a cell before it is planned.
+// Says what is known of a cell before it is planned.
 struct Cost {
   double seconds_per_operation = 0;  // in the timed part
   double overhead_seconds = 0;       // rest of a trial: lead-in, drops, syncs

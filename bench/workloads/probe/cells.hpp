@@ -1,4 +1,4 @@
-// What a probe measures: one cell for each operation, size, number of ranks and place. Pure.
+// A probe measures cells: one for each operation, size, number of ranks and place. Pure.
 #pragma once
 
 #include <cstdint>

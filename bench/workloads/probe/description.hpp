@@ -1,4 +1,4 @@
-// What probe.json says of the storage that was measured.
+// A description is what probe.json says of the storage that was measured.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

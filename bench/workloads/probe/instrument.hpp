@@ -39,7 +39,7 @@ struct Placement {
 // Collective.
 [[nodiscard]] Placement find_placement(const Job& job);
 
-// What one trial does.
+// Says what one trial does.
 struct TrialPlan {
   std::int64_t operations = 1;     // of one rank
   std::int64_t lead_in_bytes = 0;  // of one rank, before the operations

@@ -35,7 +35,8 @@ struct Configuration {
   std::uint64_t payload_seed = 0;
 };
 
-// Which ranks of a record a rank replays, and which of several copies of the program it belongs to.
+// Says which ranks of a record a rank replays, and which of several copies of the program it
+// belongs to.
 struct Part {
   std::vector<std::int64_t> recorded_ranks;
   std::int64_t copy = 0;

@@ -1,5 +1,5 @@
-// What a rank has to do before and after it replays calls, so that every read finds bytes, and
-// every byte that was written is compared.
+// Needs are what a rank has to do before and after it replays calls, so that every read finds
+// bytes, and every byte that was written is compared.
 //
 // Ranks do not wait for each other while they replay, because the messages of the program are not
 // recorded. So no rank depends on what another one does in time:
@@ -32,7 +32,7 @@ struct FileNeeds {
   bool exists = false;  // the file must exist before the replay
 };
 
-// What a rank leaves and needs, by number of the file.
+// Says what a rank leaves and needs, by number of the file.
 using Needs = std::map<std::int64_t, FileNeeds>;
 
 // Returns the needs of a rank that replays these ranks' records, one after the other. Fails if

@@ -21,7 +21,7 @@ constexpr std::int64_t most_lines_of_rank = 1 << 20;
 // each.
 constexpr std::int64_t most_marks = 1 << 26;
 
-// What is wrong with a line; empty if nothing is.
+// Says what is wrong with a line; empty if nothing is.
 using Complaint = std::string;
 
 std::vector<std::string_view> words_of(std::string_view line) {

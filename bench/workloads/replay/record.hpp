@@ -49,7 +49,7 @@ inline constexpr std::int64_t most_record_patterns = 1 << 18;  // of all shapes 
 inline constexpr std::int64_t most_rank_blocks = std::int64_t{1} << 24;
 inline constexpr std::int64_t most_file_bytes = std::int64_t{1} << 60;
 
-// What a rank did in all.
+// Says what a rank did in all.
 struct RankSums {
   std::int64_t calls = 0;
   std::int64_t reads = 0;
@@ -64,7 +64,7 @@ struct RankSums {
   std::int64_t missed_bytes = 0;
 };
 
-// What all ranks together did with a file.
+// Says what all ranks together did with a file.
 struct FileFacts {
   std::int64_t users = 0;  // ranks
   std::int64_t end = 0;    // no call touched a byte from here on

@@ -1,4 +1,4 @@
-// What is in the files: the arrays of S3D's restart files, and which part of them a rank has. Pure.
+// The files contain the arrays of S3D's restart files, of which a rank has a part. Pure.
 //
 // A Fortran program declares them as yspecies(nx, ny, nz, species), u(nx, ny, nz, 3),
 // pressure(nx, ny, nz) and temp(nx, ny, nz). The files have the same elements in the same order,

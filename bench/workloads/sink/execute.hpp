@@ -74,7 +74,7 @@ class Executor {
   [[nodiscard]] static std::int64_t memory_bytes(std::int64_t message_bytes);
 
  private:
-  // Whether what reaches the end of the route is kept there.
+  // Says whether what reaches the end of the route is kept there.
   enum class End { drops, keeps };
   struct Turn {
     const Configuration& configuration;

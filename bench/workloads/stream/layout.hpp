@@ -70,7 +70,7 @@ class VisitOrder {
   std::vector<std::uint32_t> shuffled_;  // random only
 };
 
-// How ranks choose the rank whose data they read back (IOR's -C and -Z).
+// Says how ranks choose the rank whose data they read back (IOR's -C and -Z).
 enum class Reorder { none, constant, random };
 
 // Returns owner_of[rank] for every rank. Constant: the rank `offset` further, cyclically. Random: a

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t ranks = 4;
 
-// What comes of a command line: the variants' slugs, or why it is refused.
+// Says what comes of a command line: the variants' slugs, or why it is refused.
 struct Answer {
   std::vector<std::string> slugs;
   std::string refusal;

@@ -27,8 +27,8 @@ struct Shapes {
 };
 constinit Shapes shapes;
 
-// What is recorded of this process. All but `busy` and the missed calls belong to the thread that
-// has set `busy`.
+// Says what is recorded of this process. All but `busy` and the missed calls belong to the thread
+// that has set `busy`.
 struct Order {
   std::atomic<bool> busy{false};
   std::atomic<std::uint64_t> missed_calls{0};

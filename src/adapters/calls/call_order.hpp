@@ -53,7 +53,7 @@ inline constexpr std::size_t most_ordered_files = 16384;
 inline constexpr std::size_t most_order_shapes = 4096;
 inline constexpr std::size_t most_shape_numbers = 65536;  // of all shapes together
 
-// Whether calls are recorded in their order.
+// True if calls are recorded in their order.
 inline constinit std::atomic<bool> ordering{false};
 
 // Begins the record of this process.

@@ -5,7 +5,7 @@
 namespace weir::calls {
 namespace {
 
-// Whether two lines differ only in file, offset, times, and strides of `level` and above.
+// Returns whether two lines differ only in file, offset, times, and strides of `level` and above.
 bool alike(const PatternLine& one, const PatternLine& other, std::size_t level) {
   return one.kind == other.kind && one.count == other.count && one.bytes == other.bytes &&
          one.shape == other.shape && one.level == other.level && one.length == other.length &&
@@ -115,7 +115,7 @@ bool CallPattern::extend_or_make_loop() {
   return false;
 }
 
-// Whether the last parts are the next round of the loop before them.
+// Returns whether the last parts are the next round of the loop before them.
 bool CallPattern::continues(std::size_t loop_part) const {
   const PatternLine& loop = lines_[parts_[loop_part].begin];
   const std::size_t next = parts_[loop_part + 1].begin;
@@ -129,7 +129,7 @@ bool CallPattern::continues(std::size_t loop_part) const {
   return true;
 }
 
-// Whether the last `parts` parts have the shapes of those before them.
+// Returns whether the last `parts` parts have the shapes of those before them.
 bool CallPattern::repeats(std::size_t parts) const {
   const std::size_t second = parts_used_ - parts;
   for (std::size_t i = 0; i < parts; ++i) {

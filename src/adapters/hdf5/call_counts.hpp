@@ -1,5 +1,5 @@
-// What became of the calls of H5Dwrite, H5Dread and their variants for several datasets, per file.
-// The library of HDF5 lets one thread at a time into a connector.
+// Counts what became of the calls of H5Dwrite, H5Dread and their variants for several datasets, per
+// file. The library of HDF5 lets one thread at a time into a connector.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct FileCounts {
 // Returns those of calls on files that were not opened by the driver mpio.
 [[nodiscard]] FileCounts& counts_of_others();
 
-// Whether WEIR_HDF5_FOLDER asks for a record.
+// Returns whether WEIR_HDF5_FOLDER asks for a record.
 [[nodiscard]] bool is_recording();
 // Writes the record of this process if WEIR_HDF5_FOLDER asks for one, and only once.
 void end_record();

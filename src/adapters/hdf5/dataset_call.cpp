@@ -20,7 +20,7 @@ namespace {
 
 using mpiio::Reason;
 
-// What one dataset of a call moves.
+// Says what one dataset of a call moves.
 struct Part {
   std::int64_t address;  // of the dataset in the file
   std::byte* memory;
@@ -70,7 +70,7 @@ std::optional<Spaces> spaces_of(const DatasetCall& call, std::size_t number,
   return Spaces{file, memory == H5S_BLOCK ? no_space : memory};
 }
 
-// What a call selects of one of its datasets.
+// Says what a call selects of one of its datasets.
 struct Selected {
   const KnownDataset* dataset = nullptr;
   Spaces spaces{no_space, no_space};
@@ -118,7 +118,7 @@ Reason add_part(const DatasetCall& call, std::size_t number, std::vector<Part>& 
   return Reason::taken;
 }
 
-// Why no call is carried out, whatever it moves.
+// Returns why no call is carried out, whatever it moves.
 Reason find_refusal(const OpenFile& file, const DatasetCall& call) {
   int atomic = 0;
   if (MPI_File_get_atomicity(*file.handle, &atomic) != MPI_SUCCESS) return Reason::failed;
@@ -170,7 +170,7 @@ mpiio::Handle handle_of_byte() {
   return takeover::to_handle(byte);
 }
 
-// What is moved from or to memory; nothing if `datatype` is null.
+// Returns what is moved from or to memory; nothing if `datatype` is null.
 mpiio::Transfer transfer_of(const DatasetCall& call, mpiio::Way way, const Datatype* datatype,
                             std::byte* memory) {
   return {
@@ -185,7 +185,7 @@ mpiio::Transfer transfer_of(const DatasetCall& call, mpiio::Way way, const Datat
   };
 }
 
-// What a call moves of a chunked dataset.
+// Says what a call moves of a chunked dataset.
 struct ChunkedPart {
   Blocks blocks;
   std::optional<StridedMemory> strided;

@@ -16,7 +16,7 @@
 
 namespace weir::hdf5 {
 
-// What a program gives to H5Dwrite_multi or H5Dread_multi, or to those of a single dataset.
+// Says what a program gives to H5Dwrite_multi or H5Dread_multi, or to those of a single dataset.
 struct DatasetCall {
   bool writing;
   std::size_t count;

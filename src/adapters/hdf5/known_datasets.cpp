@@ -26,8 +26,8 @@ std::unordered_map<void*, KnownDataset>& datasets() {
   return *all;
 }
 
-// Whether the bytes of an element are all there is of it: strings and sequences of any length and
-// references are handles in memory.
+// Returns whether the bytes of an element are all there is of it: strings and sequences of any
+// length and references are handles in memory.
 bool is_plain(hid_t type) {
   switch (H5Tget_class(type)) {
     case H5T_INTEGER:

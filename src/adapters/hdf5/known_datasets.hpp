@@ -1,4 +1,4 @@
-// What is known of datasets that the program has open, each of which is looked at once.
+// Keeps what is known of datasets that the program has open, each of which is looked at once.
 #pragma once
 
 #include <hdf5.h>

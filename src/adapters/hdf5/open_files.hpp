@@ -25,7 +25,7 @@ struct OpenFile {
   bool is_unsynced = false;      // Weir has written, and H5Fflush was not called since
 };
 
-// What the storage has refused.
+// Says what the storage has refused.
 struct Refused {
   const FileCounts* file;
   int code;  // MPI's error class

@@ -26,7 +26,7 @@ inline constexpr auto relaxed = std::memory_order_relaxed;
 
 inline constexpr std::size_t most_files = 1024;
 
-// Whether several threads may be in calls at the same time. True until MPI has told otherwise.
+// True if several threads may be in calls at the same time, and until MPI has told otherwise.
 inline constinit std::atomic<bool> has_threads{true};
 
 // Adds to a count, which no other thread changes meanwhile unless there are `threads`.
@@ -39,7 +39,7 @@ template <typename Number>
   }
 }
 
-// What was counted of the calls of one function.
+// Says what was counted of the calls of one function.
 struct CallCounts {
   std::atomic<std::uint64_t> calls;
   std::atomic<std::uint64_t> failed;

@@ -1,4 +1,4 @@
-// Which libraries a shared library needs, found without loading it.
+// Finds which libraries a shared library needs, without loading it.
 #pragma once
 
 #include <cstddef>

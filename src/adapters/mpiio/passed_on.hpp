@@ -52,8 +52,8 @@ void take_record();
 
 [[nodiscard]] inline bool is_counted() { return counting.load(relaxed) && !inside; }
 
-// What a call returned, and how long it took. The period is in ticks; where calls are recorded in
-// their order, these are nanoseconds.
+// Says what a call returned, and how long it took. The period is in ticks; where calls are recorded
+// in their order, these are nanoseconds.
 struct Passed {
   int result;
   Period period;

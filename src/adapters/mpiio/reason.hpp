@@ -1,4 +1,5 @@
-// Why a collective call, or all of a file, was passed on to the MPI library and not taken over.
+// A reason says why a collective call, or all of a file, was passed on to the MPI library and not
+// taken over.
 #pragma once
 
 #include <array>

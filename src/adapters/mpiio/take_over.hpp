@@ -92,7 +92,7 @@ struct ChunkedBlocks {
 using TakeBytes = void (*)(void* context, std::int64_t offset, const std::int64_t* numbers,
                            std::size_t count);
 
-// What became of a call.
+// Says what became of a call.
 struct Moved {
   Reason reason = Reason::taken;
   int result = 0;  // what the call returns if it was taken over: MPI_SUCCESS, or an error class
@@ -140,7 +140,7 @@ struct TakeOver {
   // Called before MPI_Finalize.
   void (*finalize)();
 
-  // Whether the communicator has all ranks of the program. Local.
+  // Returns whether the communicator has all ranks of the program. Local.
   bool (*has_all_ranks)(Handle communicator);
   // Returns the whole file as a view; null if there is no memory.
   RecordedView* (*new_view)();

@@ -1,4 +1,4 @@
-// Which hardware the system's clock reads.
+// Finds which hardware the system's clock reads.
 #pragma once
 
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 
 namespace weir::preloaded {
 
-// Whether the system's clock is the processor's time stamp counter. Makes direct system calls,
-// since libc's functions may be counted.
+// Returns whether the system's clock is the processor's time stamp counter. Makes direct system
+// calls, since libc's functions may be counted.
 [[nodiscard]] inline bool is_clock_of_processor() {
 #ifdef __x86_64__
   const long file = ::syscall(SYS_openat, AT_FDCWD,

@@ -18,7 +18,7 @@ using Pattern = std::optional<PatternList>;
 constexpr int most_nested = 32;
 constexpr int most_numbers = 1 << 20;  // with which a datatype was constructed
 
-// How a datatype was constructed.
+// Says how a datatype was constructed.
 class Construction {
  public:
   explicit Construction(MPI_Datatype datatype) {

@@ -33,7 +33,7 @@ Result<plan::SharedDistribution> distribution_of(const ByteGrid& grid) {
   return plan::SharedDistribution(array::Distribution(std::move(made).value()));
 }
 
-// What the parts of a request refer to, which stays where it is while the request lasts.
+// Holds what the parts of a request refer to, which stays where it is while the request lasts.
 struct Parts {
   std::deque<plan::SharedDistribution> distributions;
   std::deque<array::Layout> layouts;

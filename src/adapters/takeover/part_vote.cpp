@@ -15,7 +15,7 @@ constexpr auto no_patterns = static_cast<std::int64_t>(most_rounds) + 1;
 constexpr std::int64_t in_chunks = no_patterns + 1;
 constexpr std::int64_t in_several = in_chunks + 1;
 
-// What a rank tells the others of a pattern.
+// Says what a rank tells the others of a pattern.
 enum Told : std::size_t {
   told_reason,
   told_patterns,
@@ -84,7 +84,7 @@ void add_grid(const std::vector<std::int64_t>& told, std::size_t ranks,
   grids->push_back(std::move(*grid));
 }
 
-// Whether the part of each rank is one block, and no two of them have a byte in common.
+// Returns whether the part of each rank is one block, and no two of them have a byte in common.
 bool are_blocks_apart(const std::vector<std::int64_t>& told, std::size_t ranks) {
   std::vector<BytePattern> blocks;
   for (std::size_t rank = 0; rank < ranks; ++rank) {

@@ -1,6 +1,6 @@
-// What the ranks tell each other of their parts of a collective call, in one exchange: why a rank
-// cannot do its part, and the patterns of its bytes in the file, or the chunked array of which it
-// moves a region, or the arrays that are moved one after the other. All ranks then come to the same
+// The ranks tell each other of their parts of a collective call in one exchange: why a rank cannot
+// do its part, and the patterns of its bytes in the file, or the chunked array of which it moves a
+// region, or the arrays that are moved one after the other. All ranks then come to the same
 // decision.
 #pragma once
 

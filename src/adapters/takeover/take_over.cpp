@@ -1,4 +1,4 @@
-// What libweir_mpiio.so calls (adapters/mpiio/take_over.hpp).
+// The functions that libweir_mpiio.so calls (adapters/mpiio/take_over.hpp) are here.
 #include "adapters/mpiio/take_over.hpp"
 
 #include <mpi.h>
@@ -52,7 +52,7 @@ bool is_part_of_world(MPI_Comm communicator) {
   return std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end();
 }
 
-// Whether MPI was given no valid communicator, so that its ranks cannot be asked anything.
+// Returns whether MPI was given no valid communicator, so that its ranks cannot be asked anything.
 bool has_no_ranks(const Opening& opening) {
   if (from_handle<MPI_Comm>(opening.communicator) == MPI_COMM_NULL) return true;
   int kind = MPI_SUCCESS;
@@ -60,8 +60,8 @@ bool has_no_ranks(const Opening& opening) {
   return kind == MPI_ERR_COMM || kind == MPI_ERR_ARG;
 }
 
-// What the ranks of a communicator, which are opening a file, find out together: the greatest of
-// their values.
+// Says what the ranks of a communicator, which are opening a file, find out together: the greatest
+// of their values.
 enum Threads : int {
   one_at_a_time,  // no rank calls MPI from several threads at the same time
   from_its_own,  // some may, and each of these opens the file by the thread that is_taking_thread()
@@ -79,7 +79,8 @@ Threads threads_of(MPI_Comm communicator) {
   return done == MPI_SUCCESS ? static_cast<Threads>(most) : from_another;
 }
 
-// Why no rank of the communicator takes anything over, whatever the file is: each finds the same.
+// Returns why no rank of the communicator takes anything over, whatever the file is: each finds the
+// same.
 Reason refusal(const Opening& opening, Threads& threads) {
   if (has_no_ranks(opening)) return Reason::not_opened;
   const auto communicator = from_handle<MPI_Comm>(opening.communicator);

@@ -46,7 +46,8 @@ std::optional<Growing> growing(hid_t dataset, const std::string& name) {
   return Growing{name, std::move(sizes)};
 }
 
-// Why an array cannot get steps, and the options of weir convert that make a file whose array can.
+// Says why an array cannot get steps, and the options of weir convert that make a file whose array
+// can.
 struct NoRoom {
   std::string reason;
   std::string options = {};

@@ -50,7 +50,7 @@ class AttributesOfOthers : public testing::Test {
     return read_hdf5_attributes(root.id(), "fields", limits);
   }
 
-  // What the format itself shows of the file, through its own process.
+  // Returns what the format itself shows of the file, through its own process.
   FileMap opened() {
     EXPECT_TRUE(file_.close());
     const auto map = hdf5_format()->open(path_);

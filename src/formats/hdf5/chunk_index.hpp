@@ -13,7 +13,7 @@
 
 namespace weir::storage {
 
-// Why an array is refused; nothing: it is accepted.
+// Says why an array is refused; nothing: it is accepted.
 using RefusalReason = std::optional<std::string>;
 
 class Hdf5ChunkIndex {

@@ -1,6 +1,6 @@
-// What killed runs left of steps that were not committed: files of chunks or shards behind the last
-// step, and elements of later steps in files that hold committed ones. Elements that are not
-// written must have the fill value again before another step is written.
+// Leftovers are what killed runs left of steps that were not committed: files of chunks or shards
+// behind the last step, and elements of later steps in files that hold committed ones. Elements
+// that are not written must have the fill value again before another step is written.
 #pragma once
 
 #include <filesystem>

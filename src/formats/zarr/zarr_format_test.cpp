@@ -268,7 +268,7 @@ TEST(ZarrFormat, TakesNoDocumentOfAStepThatIsNotCommitted) {
   EXPECT_EQ(steps(), std::pair(2L, 4L));
 }
 
-// What happens to the files of a folder from the construction on.
+// Records what happens to the files of a folder from its construction on.
 class FolderEvents {
  public:
   explicit FolderEvents(const std::string& folder) {
@@ -369,7 +369,7 @@ TEST(ZarrFormat, RefusesAnArrayWhoseOwnDocumentIsDamaged) {
   EXPECT_EQ(zarr_format()->open(path).value().arrays.size(), 2U);
 }
 
-// What reading the array "s" fails with; "" where it does not.
+// Returns what reading the array "s" fails with; "" where it does not.
 std::string failure_of_reading(const std::string& path) {
   const auto opened = zarr_format()->open(path);
   const StoredArray& one = *opened.value().get("s").value();
