@@ -54,6 +54,15 @@ def test_files_are_those_that_ranks_write_without_a_stager(
 
 @pytest.mark.pairwise
 @wherever
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+def test_files_may_have_unusual_names(tmp_path: Path, stager: Stager, file_format: str) -> None:
+    ended = run(stager, "unusual_names", tmp_path, file_format, f".{SUFFIXES[file_format]}")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout == "7 files\n"
+
+
+@pytest.mark.pairwise
+@wherever
 @pytest.mark.parametrize("layout", [("zstd:3",), ("shuffle,zstd:1", "14", "32", "10")],
                          ids=["chunks", "shards"])  # fmt: skip
 @pytest.mark.parametrize("ranks", [1, 3])
