@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -436,6 +437,18 @@ TEST(Stager, RefusesARankBeyondTheConnectionsOfAProgram) {
   (void)stager.handle(Disconnected{1});
   EXPECT_EQ(connect(7, 1), "");
   EXPECT_NE(connect(8, 1), "");
+}
+
+TEST(Stager, TellsInJsonOfNamesThatAreNoUtf8) {
+  World world(1);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 1);
+  world.hand_over(client);
+  world.commit(client);
+  world.end_job(world.jobs().begin()->first, system_failure("write", "caf\xe9.h5", 0, EIO));
+  const auto told = nlohmann::json::parse(world.stager().report());
+  const std::string failure = told["sessions"][0]["failure"];
+  EXPECT_NE(failure.find("(file caf"), std::string::npos) << failure;
 }
 
 TEST(Stager, TakesNoNewSessionWhenToldToStop) {
