@@ -191,7 +191,8 @@ struct Goodbye {
 struct AskReport {
   friend bool operator==(const AskReport&, const AskReport&) = default;
 };
-// From a person's program: the stager refuses new sessions, and ends when everything is stored.
+// From a person's program: the stager refuses new sessions, and ends when everything is stored. It
+// sends Alive each second until then, and Report at its end.
 struct Stop {
   friend bool operator==(const Stop&, const Stop&) = default;
 };
