@@ -96,7 +96,7 @@ Result<WriterLock> WriterLock::take(const std::string& path, Naming naming,
   if (::unlink(notes.c_str()) == 0) {
     // The notes must not come back, after a crash of the node, once the holder has written.
     if (Status gone = sync_folder(folder_of(notes)); !gone.ok()) return gone.error();
-  } else if (errno != ENOENT) {
+  } else if (errno != ENOENT && errno != ENAMETOOLONG) {  // no file has too long a name
     return system_failure("unlink", notes, -1, errno);
   }
   return taken;

@@ -55,6 +55,16 @@ TEST(WriterLock, IsHeldByOneAtATime) {
   EXPECT_TRUE(third.value().is_held());
 }
 
+// A file that is being made has a name of 11 bytes more, its lock one of 10.
+TEST(WriterLock, IsOfAFileWithTheLongestName) {
+  const TestFolder folder;
+  const std::string path = folder.path(std::string(244, 'x'));
+  const auto taken = WriterLock::take(path);
+  ASSERT_TRUE(taken.ok()) << taken.error().text();
+  EXPECT_TRUE(taken.value().is_held());
+  EXPECT_TRUE(std::filesystem::exists(lock_path(path)));
+}
+
 TEST(WriterLock, IsOfTheFileThatALinkLeadsTo) {
   const TestFolder folder;
   std::filesystem::create_symlink(folder.path("a.h5"), folder.path("link"));

@@ -70,7 +70,8 @@ std::string Stager::report() const {
     one["failure"] = session.failure.ok() ? "" : session.failure.error().text();
     all["sessions"].push_back(std::move(one));
   }
-  return all.dump();
+  // Programs and files may have names that are no UTF-8, which JSON cannot have.
+  return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace weir::stager

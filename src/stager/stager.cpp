@@ -32,6 +32,9 @@ std::vector<Action> Stager::handle(const Event& event) {
   empty_spill();
   if (is_stopping_ && sessions_.empty() && !has_ended_) {
     has_ended_ = true;
+    for (const auto& [number, client] : clients_) {
+      if (client.stops) send(number, transport::Report{report()});
+    }
     actions_.emplace_back(End{});
   }
   return std::move(actions_);
@@ -68,6 +71,7 @@ void Stager::take(const Tick& /*event*/) {
     if (is_stranger && ++client.ticks > most_ticks_of_a_stranger) {
       strangers.push_back(number);
     }
+    if (client.stops) send(number, transport::Alive{});
     const auto found = sessions_.find(client.session);
     if (found == sessions_.end() || client.is_remote) continue;
     const Session& session = found->second;
@@ -504,7 +508,7 @@ void Stager::take(ClientId client, const transport::AskReport& /*message*/) {
 
 void Stager::take(ClientId client, const transport::Stop& /*message*/) {
   is_stopping_ = true;
-  send(client, transport::Report{report()});
+  clients_.at(client).stops = true;
 }
 
 }  // namespace weir::stager

@@ -173,6 +173,7 @@ class Stager {
     std::int64_t wanted = 0;     // blocks, while it waits for some
     bool drains = false;         // waits for Drained
     bool commits = false;        // waits for Accepted
+    bool stops = false;          // asked the stager to end, and waits for its last report
     JobId locks = 0;             // waits for Locked when the job has ended; 0: it does not
     std::int64_t waited_ns = 0;  // by its own account, for this stager
   };

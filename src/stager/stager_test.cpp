@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -436,6 +438,41 @@ TEST(Stager, RefusesARankBeyondTheConnectionsOfAProgram) {
   (void)stager.handle(Disconnected{1});
   EXPECT_EQ(connect(7, 1), "");
   EXPECT_NE(connect(8, 1), "");
+}
+
+TEST(Stager, TellsInJsonOfNamesThatAreNoUtf8) {
+  World world(1);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 1);
+  world.hand_over(client);
+  world.commit(client);
+  world.end_job(world.jobs().begin()->first, system_failure("write", "caf\xe9.h5", 0, EIO));
+  const auto told = nlohmann::json::parse(world.stager().report());
+  const std::string failure = told["sessions"][0]["failure"];
+  EXPECT_NE(failure.find("(file caf"), std::string::npos) << failure;
+}
+
+// Whoever waits for the end of a stager must not take its death for that.
+TEST(Stager, TellsWhoStopsItWhenEverythingIsStored) {
+  Stager stager({.blocks = 4, .block_bytes = block_bytes, .name = "test"});
+  const auto reports_in = [](const std::vector<Action>& actions) {
+    return std::ranges::count_if(actions, [](const Action& one) {
+      const auto* const sent = std::get_if<Send>(&one);
+      return sent != nullptr && sent->client == 2 &&
+             std::holds_alternative<transport::Report>(sent->message);
+    });
+  };
+  (void)stager.handle(Connected{1});
+  (void)stager.handle(
+      Received{1, transport::Hello{.session = name_of_session(1), .rank = 0, .program = "p"}});
+  (void)stager.handle(Connected{2});
+  EXPECT_EQ(reports_in(stager.handle(Received{2, transport::Stop{}})), 0);
+  const std::vector<Action> ticked = stager.handle(Tick{});
+  ASSERT_EQ(ticked.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<transport::Alive>(std::get<Send>(ticked[0]).message));
+  const std::vector<Action> last = stager.handle(Disconnected{1});
+  EXPECT_EQ(reports_in(last), 1);
+  EXPECT_TRUE(std::holds_alternative<End>(last.back()));
 }
 
 TEST(Stager, TakesNoNewSessionWhenToldToStop) {

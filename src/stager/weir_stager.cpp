@@ -193,8 +193,9 @@ int fail(const weir::Error& error) {
   return error.code == weir::ErrorCode::invalid_argument ? 2 : 1;
 }
 
-// Sends a message to the stager that runs. Prints what it answers, and waits until it ends if
-// `until_it_ends`.
+// Sends a message to the stager that runs, and prints what it answers. With `until_it_ends`, waits
+// instead until it has told that everything is stored, and has ended; it shows each second that it
+// lives.
 int ask(const std::string& socket, const weir::transport::Message& message, bool until_it_ends) {
   auto connected = weir::storage::FrameSocket::connect(socket);
   if (!connected) {
@@ -207,18 +208,30 @@ int ask(const std::string& socket, const weir::transport::Message& message, bool
   if (weir::Status sent = stager.send(weir::transport::encode(message)); !sent.ok()) {
     return fail(sent.error());
   }
-  for (int waited = 0; waited < longest_answer_ms || until_it_ends;) {
+  bool has_stored_all = false;
+  for (int waited = 0; waited < longest_answer_ms;) {
     auto frame = stager.next();
-    if (!frame) return until_it_ends ? 0 : fail(frame.error());
+    if (!frame && has_stored_all) return 0;
+    if (!frame && until_it_ends) {
+      return fail(
+          weir::Error(weir::ErrorCode::io,
+                      fmt::format("the stager ended before it had stored everything, so that "
+                                  "accepted steps may be lost; {}.log may say why",
+                                  socket)));
+    }
+    if (!frame) return fail(frame.error());
     if (!frame.value()) {
       stager.wait(answer_nap_ms);
       waited += answer_nap_ms;
       continue;
     }
+    waited = 0;
     const auto answer = weir::transport::parse(frame.value()->payload);
     if (!answer) return fail(answer.error());
     const auto* const report = std::get_if<weir::transport::Report>(&answer.value());
-    if (report == nullptr || until_it_ends) continue;
+    if (report == nullptr) continue;
+    has_stored_all = until_it_ends;
+    if (until_it_ends) continue;
     fmt::print("{}\n", report->json);
     return 0;
   }

@@ -52,7 +52,7 @@ std::string DataFiles::path(std::int64_t file) const {
         .string();
   }
   const array::Indices& counts = parts_.counts;
-  if (counts.empty()) return parts_.prefix;
+  if (counts.empty() || parts_.files == 0) return parts_.prefix;
   array::Indices coordinates(counts.size());
   for (int d = counts.size() - 1; d >= 0; --d) {
     coordinates[d] = file % counts[d];

@@ -47,5 +47,12 @@ TEST(ExtentMap, ShardsHoldSlotsForChunksBeyondTheEdge) {
   EXPECT_EQ(map.files.files(), 4);
 }
 
+// An array without elements has no chunk, and requests and errors name its files all the same.
+TEST(ExtentMap, AGridWithoutFilesHasAName) {
+  const DataFiles files = DataFiles::in_grid("a/c/", {3, 0}, '/');
+  EXPECT_EQ(files.files(), 0);
+  EXPECT_EQ(files.path(0), "a/c/");
+}
+
 }  // namespace
 }  // namespace weir::storage

@@ -192,7 +192,7 @@ struct AskReport {
   friend bool operator==(const AskReport&, const AskReport&) = default;
 };
 // A person's program sends this: the stager refuses new sessions, and ends when everything is
-// stored.
+// stored. It sends Alive each second until then, and Report at its end.
 struct Stop {
   friend bool operator==(const Stop&, const Stop&) = default;
 };

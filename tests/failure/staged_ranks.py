@@ -3,7 +3,7 @@
 usage: staged_ranks.py WHAT FOLDER FORMAT [ARGUMENT...]
 
 Each rank holds a block of a 3-D array and a part of a list; both have other values in each step.
-WHAT is a function here, or one of staged_losses.py, where the stager is lost.
+WHAT is a function here, one of staged_losses.py, where the stager is lost, or of staged_extremes.py.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import staged_extremes
 import staged_losses
 from mpi4py import MPI
 from own_stager import Stager, choose_stager, given_stagers, given_staging, stagers_of_ranks
@@ -584,7 +585,8 @@ def open_together(comm, folder: Path, file_format: str, count: str) -> None:
 def main() -> None:
     what, folder, file_format, *more = sys.argv[1:]
     choose_stager(MPI.COMM_WORLD.rank)
-    part = getattr(staged_losses, what, None) or globals()[what]
+    places = (vars(staged_losses), vars(staged_extremes), globals())
+    part = next(place[what] for place in places if what in place)
     part(MPI.COMM_WORLD, Path(folder), file_format, *more)
 
 

@@ -54,6 +54,30 @@ def test_files_are_those_that_ranks_write_without_a_stager(
 
 @pytest.mark.pairwise
 @wherever
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+def test_files_may_have_unusual_names(tmp_path: Path, stager: Stager, file_format: str) -> None:
+    ended = run(stager, "unusual_names", tmp_path, file_format, f".{SUFFIXES[file_format]}")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout == "7 files\n"
+
+
+@pytest.mark.pairwise
+@wherever
+@pytest.mark.parametrize("layout", ["hdf5", "cdf5", "zarr", "raw", "zarr deflate:1",
+                                    "hdf5 deflate:1"])  # fmt: skip
+def test_arrays_may_have_no_elements(tmp_path: Path, stager: Stager, layout: str) -> None:
+    ended = run(stager, "few_elements", tmp_path, *layout.split())
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    stager.wait_until_stored()
+    path = tmp_path / f"out.{SUFFIXES[layout.split()[0]]}"
+    with weir.open(path) as file:
+        assert file.steps == 2
+        assert [file[f"a{n}"].shape[1:] for n in range(2)] == [(0,), (4, 0, 3)]
+        assert all((file[f"a{n}"][1] == 1).all() for n in range(5))
+
+
+@pytest.mark.pairwise
+@wherever
 @pytest.mark.parametrize("layout", [("zstd:3",), ("shuffle,zstd:1", "14", "32", "10")],
                          ids=["chunks", "shards"])  # fmt: skip
 @pytest.mark.parametrize("ranks", [1, 3])

@@ -8,6 +8,7 @@ arrays in place, contiguous or not, without a copy.
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Sequence
 from ctypes import byref, c_void_p
 from types import TracebackType
@@ -297,9 +298,9 @@ class Session:
         `pool`. By default each is as the folder has it.
         """
         with arguments_of("create", self.handle):
-            place = str(path).encode()
+            place = os.fsencode(path)
             shape = extents("shape", shape)
-            names = [str(directory).encode() for directory in directories]
+            names = [os.fsencode(directory) for directory in directories]
             options = declarations.ArrayOptions(
                 order=choice("order", order, ORDERS),
                 files=choice("files", files, FILES),
@@ -343,7 +344,7 @@ class Session:
         The arguments are the same on every rank.
         """
         with arguments_of("open", self.handle):
-            place = str(path).encode()
+            place = os.fsencode(path)
             options = declarations.OpenOptions(read_only=int(read_only))
         handle = c_void_p()
         checked(c.library().weir_array_open(self.handle, place, byref(options), byref(handle)))
@@ -474,7 +475,7 @@ class Session:
                 self.handle, number, len(given), transfer_structs(given), byref(text)
             )
         )
-        return (text.value or b"").decode()
+        return (text.value or b"").decode(errors="replace")
 
     def figures(self) -> dict[str, int | str]:
         """Returns the times (ns) and bytes of the latest request that ended, on this rank. Local.

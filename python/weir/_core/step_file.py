@@ -7,6 +7,7 @@ calls, what is on disk at each point, and what a killed run leaves.
 from __future__ import annotations
 
 import math
+import os
 import sys
 import threading
 import traceback
@@ -413,7 +414,7 @@ def create(
     handle = c_void_p()
     checked(
         c.library().weir_file_create(
-            session.handle, str(path).encode(), byref(options), byref(handle)
+            session.handle, os.fsencode(path), byref(options), byref(handle)
         )
     )
     return File(session, handle)
@@ -431,7 +432,7 @@ def open_existing(
 ) -> File:
     """Implements `Session.open_file`."""
     with arguments_of("open_file", session.handle):
-        place = str(path).encode()
+        place = os.fsencode(path)
         options = declarations.FileOpenOptions(
             read_only=int(read_only),
             rewrite=int(rewrite),
