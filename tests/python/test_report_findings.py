@@ -10,7 +10,7 @@ import pytest
 from report_reader import Element, read_report
 from synthetic import make_events, make_run, write_run_folder
 from weir.report import write_report
-from weir.report.findings import ruled_out
+from weir.report.findings import found, ruled_out
 from weir.results.schema import Run
 
 
@@ -63,12 +63,26 @@ def section(tmp_path: Path, run: Run) -> Element:
     return next(part for part in found if part.attributes["id"].endswith("-findings"))
 
 
+def test_a_limit_is_found_only_if_the_rate_is_as_expected() -> None:
+    run = with_anomalies()
+    assert run.expectation is not None
+    assert run.verdict is not None
+    written = next(one for one in run.verdict.rates if one.direction == "write")
+    others = [one for one in run.verdict.rates if one is not written]
+    missed = written.model_copy(update={"verdict": "below"})
+    verdict = run.verdict.model_copy(update={"rates": [missed, *others]})
+    told = " ".join(str(one) for one in found(run.model_copy(update={"verdict": verdict})))
+    assert told.count("is not confirmed") == 1
+    assert told.count("the path's limit is") + told.count("the path&#x27;s limit is") == len(others)
+
+
 def test_the_page_names_limits_and_what_is_next(tmp_path: Path) -> None:
     run = with_anomalies("stalls")
     part = section(tmp_path, run)
     assert run.expectation is not None
     for expected in run.expectation.rates:
         assert f"the path's limit is {expected.limiting_stage}" in part.text
+        assert "not confirmed" not in part.text
     assert [one.text for one in part.find("li", data_anomaly="stalls")] == ["S write: a stalls."]
     proposed = [
         one.attributes["data-next"] for one in part.find("li") if "data-next" in one.attributes

@@ -35,7 +35,7 @@ from weir.follow_up.surface import Predicted, Surface
 from weir.model.curves import Curve
 from weir.results.campaign import CampaignFactor, Value
 from weir.results.purpose import ExpectedResult, Goal
-from weir.results.quantities import percent_text, range_text, rate_text
+from weir.results.quantities import percent_text, range_text, rate_text, significant
 from weir.results.record import Quantity
 
 MOST_POINTS = 600
@@ -332,7 +332,7 @@ def _expects(one: _Valued) -> str:
 
 def _motivation(candidate: Candidate, most: _Valued, goal: Goal) -> str:
     line, made = most.line, _interval(most)
-    wide = made.high / made.low
+    wide = significant(made.high / made.low, 2)
     if candidate.kind == "repeat":
         return _doubt_text(line, candidate, most)
     error = line.surface.held_out_median
@@ -348,10 +348,10 @@ def _motivation(candidate: Candidate, most: _Valued, goal: Goal) -> str:
     if candidate.kind == "beyond":
         return (
             f"{candidate.words} nothing was measured: {line.name} is extrapolated with a factor of "
-            f"{wide:.2g} between the ends of its interval{off}"
+            f"{wide} between the ends of its interval{off}"
         )
     return (
-        f"{candidate.words}, {line.name} is only interpolated, with a factor of {wide:.2g} between "
+        f"{candidate.words}, {line.name} is only interpolated, with a factor of {wide} between "
         f"the ends of its interval{off}"
     )
 
@@ -369,10 +369,14 @@ def _doubt_text(line: Line, candidate: Candidate, most: _Valued) -> str:
         f" ({range_text(min(point.values), max(point.values))})"
     )
     if most.doubt > 0 and point.expected is not None:
-        said += (
-            f"; {point.undecided} of {len(point.verdicts)} verdicts are not decided against the "
-            f"expected {range_text(point.expected.low, point.expected.high)}"
+        all_of_them = len(point.verdicts)
+        which = (
+            "its verdict is"
+            if all_of_them == 1
+            else f"{point.undecided} of {all_of_them} verdicts are"
         )
+        expected = range_text(point.expected.low, point.expected.high)
+        said += f"; {which} not decided against the expected {expected}"
     return said
 
 

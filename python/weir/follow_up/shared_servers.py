@@ -29,7 +29,7 @@ from weir.model.laws import Values, blended_seconds, share_before
 from weir.model.least_squares import Columns, Form, Free, Parameters
 from weir.results.platform import Platform, PlatformStage, StageKind
 from weir.results.purpose import Goal
-from weir.results.quantities import percent_text, range_text, rate_text
+from weir.results.quantities import percent_text, range_text, rate_text, significant
 from weir.results.record import Quantity
 
 MOST_FILES = 64
@@ -321,8 +321,9 @@ def _motivation(test: Placed, expected: Quantity, parts: Sequence[_Limiting]) ->
     said = ", ".join(f"{name} in {percent_text(share)}" for share, name, _ in parts)
     return (
         f"for {test.text} the rates that the constants allow differ by a factor of "
-        f"{expected.high / expected.low:.2g} ({range_text(expected.low, expected.high)}); of the "
-        f"possible constants the limit is {said}"
+        f"{significant(expected.high / expected.low, 2)} "
+        f"({range_text(expected.low, expected.high)}); of the possible constants the limit is "
+        f"{said}"
     )
 
 

@@ -16,10 +16,13 @@ from weir.report.anomalies import LEAST_TRANSFERS, is_short, seconds_of_phases
 from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import percent_text, plural, rate_text, seconds_text, size_text
 from weir.report.sources import Source, measured
+from weir.results.expectations import ExpectedRate
 from weir.results.quantities import phase_name
 from weir.results.schema import Run
 
 CHANGES = frozenset({"decreasing", "increasing", "drop", "rise", "warm-up"})
+MET = frozenset({"as expected", "as calibrated"})
+"""Verdicts with which the expectation holds, and so its limit."""
 MOST_TESTS = 2
 MOST_RUNS = 64
 """A page over more runs proposes no test: weir next does, which may take longer than a report."""
@@ -57,17 +60,24 @@ def _part(title: str, items: Sequence[Markup]) -> Markup | None:
     return join(element("p", title, class_="strong"), element("ul", *items, class_="findings"))
 
 
+def _limit(expected: ExpectedRate, *, is_met: bool) -> tuple[Child, ...]:
+    """Returns the end of a sentence on the limit: it is found only if the rate is as expected."""
+    stage, rate = element("bdi", expected.limiting_stage), rate_text(expected.value)
+    if is_met:
+        return ": the path's limit is ", stage, f", expected at {rate}."
+    return ": the expected limit, ", stage, f" at {rate}, is not confirmed."
+
+
 def found(run: Run) -> list[Markup]:
     """Returns the limit of each direction, what is unusual, and what others did, one by one."""
     rates = run.expectation.rates if run.expectation else []
+    judged = {one.key: one.verdict for one in (run.verdict.all if run.verdict else [])}
     items = [
         element(
             "li",
             element("strong", "Writing" if expected.direction == "write" else "Reading"),
             ", as observed" if run.outputs and expected.metric == "foreground" else None,
-            ": the path's limit is ",
-            element("bdi", expected.limiting_stage),
-            f", expected at {rate_text(expected.value)}.",
+            *_limit(expected, is_met=judged.get(expected.key) in MET),
         )
         for expected in sorted(rates, key=lambda expected: expected.direction != "write")
         if expected.limiting_stage
