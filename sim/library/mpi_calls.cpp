@@ -1,11 +1,15 @@
-// Calls of MPI that SMPI has not, or carries out by messages of all with all. The linker directs
-// the library's calls here (--wrap in sim/CMakeLists.txt). A blocking call blocks a simulated rank
-// and no other, so that its operation has ended when the call returns.
+// Calls of MPI that SMPI has not, or carries out by messages of all with all, or that are made so
+// often that SimGrid 3 takes long for them. The linker directs the library's calls here (--wrap in
+// sim/CMakeLists.txt). A blocking call blocks a simulated rank and no other, so that its operation
+// has ended when the call returns.
+//
+// SimGrid 3 keeps all messages that SMPI has buffered in one list, and goes through it whenever one
+// of them arrives. Messages of sums are therefore synchronous, which SMPI does not buffer.
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -38,9 +42,133 @@ void add_to_links(const weir::sim::SimulatedRank& rank, int to, int bytes) {
   operations.add_to_link_into(other, bytes, bytes / machine.rate_of_messages(other));
 }
 
+// What is combined by a sum or another operation, element by element.
+struct Combined {
+  int count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Op operation = MPI_OP_NULL;
+  MPI_Comm communicator = MPI_COMM_NULL;
+  int rank = 0;
+  int size = 0;
+
+  Combined(int elements, MPI_Datatype element, MPI_Op combines, MPI_Comm ranks)
+      : count(elements), type(element), operation(combines), communicator(ranks) {
+    MPI_Comm_rank(communicator, &rank);
+    MPI_Comm_size(communicator, &size);
+  }
+
+  [[nodiscard]] std::size_t bytes() const {
+    MPI_Aint lower = 0;
+    MPI_Aint extent = 0;
+    MPI_Type_get_extent(type, &lower, &extent);
+    return static_cast<std::size_t>(count) * static_cast<std::size_t>(extent);
+  }
+  [[nodiscard]] std::vector<std::byte> copy_of(const void* values) const {
+    const auto* const first = static_cast<const std::byte*>(values);
+    return {first, first + bytes()};
+  }
+  // Puts what comes from lower ranks before what comes from higher ones.
+  void combine(std::vector<std::byte>& mine, std::vector<std::byte>& other, int from) const {
+    if (from > rank) {
+      MPI_Reduce_local(mine.data(), other.data(), count, type, operation);
+      std::swap(mine, other);
+    } else {
+      MPI_Reduce_local(other.data(), mine.data(), count, type, operation);
+    }
+  }
+};
+
+int send(const Combined& all, const std::vector<std::byte>& mine, int to) {
+  return MPI_Ssend(mine.data(), all.count, all.type, to, own_tag, all.communicator);
+}
+
+// A message that SMPI has not buffered costs its receiver nothing there.
+int receive(const Combined& all, std::vector<std::byte>& other, int from) {
+  const int code = MPI_Recv(other.data(), all.count, all.type, from, own_tag, all.communicator,
+                            MPI_STATUS_IGNORE);
+  const double seconds = weir::sim::this_rank().system->asked->messages.seconds_each;
+  if (seconds > 0) simgrid::s4u::this_actor::sleep_for(seconds);
+  return code;
+}
+
 }  // namespace
 
 extern "C" {
+
+int __real_MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag,
+                      MPI_Comm communicator, MPI_Request* request);
+
+}  // extern "C"
+
+namespace {
+
+int exchange(const Combined& all, const std::vector<std::byte>& mine, std::vector<std::byte>& other,
+             int partner) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = __real_MPI_Issend(mine.data(), all.count, all.type, partner, own_tag, all.communicator,
+                               &request);
+  if (code == MPI_SUCCESS) code = receive(all, other, partner);
+  const int sent = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  return code == MPI_SUCCESS ? sent : code;
+}
+
+}  // namespace
+
+extern "C" {
+
+// Ranks exchange the sums of ever larger groups. Where their number is no power of two, some ranks
+// give their values to the next one before, and get the result from it afterwards.
+int __wrap_MPI_Allreduce(const void* mine, void* result, int count, MPI_Datatype type,
+                         MPI_Op operation, MPI_Comm communicator) {
+  const Combined all(count, type, operation, communicator);
+  std::vector<std::byte> sum = all.copy_of(mine == MPI_IN_PLACE ? result : mine);
+  std::vector<std::byte> other(sum.size());
+  int width = 1;
+  while (2 * width <= all.size) width *= 2;
+  const int pairs = all.size - width;  // of the first ranks, each of which acts as one
+  const bool gives = all.rank < 2 * pairs && all.rank % 2 == 0;
+  int code = MPI_SUCCESS;
+  if (gives) {
+    code = send(all, sum, all.rank + 1);
+    if (code == MPI_SUCCESS) code = receive(all, sum, all.rank + 1);
+  } else {
+    if (all.rank < 2 * pairs) {
+      code = receive(all, other, all.rank - 1);
+      all.combine(sum, other, all.rank - 1);
+    }
+    const int place = all.rank < 2 * pairs ? all.rank / 2 : all.rank - pairs;
+    for (int distance = 1; distance < width && code == MPI_SUCCESS; distance *= 2) {
+      const int next = place ^ distance;
+      const int partner = next < pairs ? 2 * next + 1 : next + pairs;
+      code = exchange(all, sum, other, partner);
+      all.combine(sum, other, partner);
+    }
+    if (code == MPI_SUCCESS && all.rank < 2 * pairs) code = send(all, sum, all.rank - 1);
+  }
+  std::copy(sum.begin(), sum.end(), static_cast<std::byte*>(result));
+  return code;
+}
+
+// Values go up a tree to the root. All operations of the programs are commutative.
+int __wrap_MPI_Reduce(const void* mine, void* result, int count, MPI_Datatype type,
+                      MPI_Op operation, int root, MPI_Comm communicator) {
+  const Combined all(count, type, operation, communicator);
+  std::vector<std::byte> sum = all.copy_of(mine == MPI_IN_PLACE ? result : mine);
+  std::vector<std::byte> other(sum.size());
+  const int place = (all.rank - root + all.size) % all.size;
+  int code = MPI_SUCCESS;
+  for (int distance = 1; distance < all.size && code == MPI_SUCCESS; distance *= 2) {
+    if ((place & distance) != 0) {
+      return send(all, sum, (place - distance + root) % all.size);
+    }
+    if (place + distance >= all.size) continue;
+    const int from = (place + distance + root) % all.size;
+    code = receive(all, other, from);
+    all.combine(sum, other, from);
+  }
+  if (code == MPI_SUCCESS) std::copy(sum.begin(), sum.end(), static_cast<std::byte*>(result));
+  return code;
+}
 
 int __wrap_MPI_Comm_idup(MPI_Comm communicator, MPI_Comm* made, MPI_Request* request) {
   weir::sim::wake_looking(*weir::sim::this_rank().node);
@@ -52,7 +180,7 @@ int __wrap_MPI_Iallreduce(const void* mine, void* all, int count, MPI_Datatype t
                           MPI_Op operation, MPI_Comm communicator, MPI_Request* request) {
   weir::sim::wake_looking(*weir::sim::this_rank().node);
   *request = MPI_REQUEST_NULL;
-  return MPI_Allreduce(mine, all, count, type, operation, communicator);
+  return __wrap_MPI_Allreduce(mine, all, count, type, operation, communicator);
 }
 
 int __wrap_MPI_Iallgather(const void* mine, int count, MPI_Datatype type, void* all, int all_count,
@@ -74,33 +202,23 @@ int __wrap_MPI_Iallgatherv(const void* mine, int count, MPI_Datatype type, void*
 // first among all that it has not seen.
 int __wrap_MPI_Exscan(const void* mine, void* before, int count, MPI_Datatype type,
                       MPI_Op operation, MPI_Comm communicator) {
-  int rank = 0;
-  int size = 0;
-  MPI_Aint lower = 0;
-  MPI_Aint extent = 0;
-  MPI_Comm_rank(communicator, &rank);
-  MPI_Comm_size(communicator, &size);
-  MPI_Type_get_extent(type, &lower, &extent);
-  const auto bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(extent);
-  const auto* const first = static_cast<const std::byte*>(mine);
-  std::vector<std::byte> group(first, first + bytes);  // of all ranks of the group so far
-  std::vector<std::byte> other(bytes);
+  const Combined all(count, type, operation, communicator);
+  std::vector<std::byte> group = all.copy_of(mine);  // of all ranks of the group so far
+  std::vector<std::byte> other(group.size());
   bool has_any_before = false;
-  for (int width = 1; width < size; width *= 2) {
-    const int partner = rank ^ width;
-    if (partner >= size) continue;
-    const int code = MPI_Sendrecv(group.data(), count, type, partner, own_tag, other.data(), count,
-                                  type, partner, own_tag, communicator, MPI_STATUS_IGNORE);
+  for (int width = 1; width < all.size; width *= 2) {
+    const int partner = all.rank ^ width;
+    if (partner >= all.size) continue;
+    const int code = exchange(all, group, other, partner);
     if (code != MPI_SUCCESS) return code;
-    if (partner > rank) {
-      MPI_Reduce_local(group.data(), other.data(), count, type, operation);
-      std::swap(group, other);
-      continue;
+    if (partner < all.rank) {
+      if (has_any_before) MPI_Reduce_local(other.data(), before, count, type, operation);
+      if (!has_any_before) {
+        std::copy(other.begin(), other.end(), static_cast<std::byte*>(before));
+      }
+      has_any_before = true;
     }
-    MPI_Reduce_local(other.data(), group.data(), count, type, operation);
-    if (has_any_before) MPI_Reduce_local(other.data(), before, count, type, operation);
-    if (!has_any_before) std::memcpy(before, other.data(), bytes);
-    has_any_before = true;
+    all.combine(group, other, partner);
   }
   return MPI_SUCCESS;
 }
@@ -139,8 +257,6 @@ int __wrap_MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int
 }
 
 // Messages of data, and no others, are sent so.
-int __real_MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag,
-                      MPI_Comm communicator, MPI_Request* request);
 int __wrap_MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag,
                       MPI_Comm communicator, MPI_Request* request) {
   weir::sim::SimulatedRank& rank = weir::sim::this_rank();
