@@ -23,6 +23,7 @@
 #include "engines/open_files.hpp"
 #include "formats/file_map_message.hpp"
 #include "formats/format.hpp"
+#include "plan/parameters.hpp"
 #include "sections/decoded_engine.hpp"
 #include "sections/stored_files.hpp"
 #include "stored/extent_map.hpp"
@@ -259,6 +260,13 @@ class OpenArray {
     });
   }
 
+  // Where several stagers encode chunks, each chunk has one stager throughout a step: remember the
+  // aggregators of the step's first request, and return whether those of a later one differ.
+  void note_chunk_writers(const plan::Parameters& chosen) { chunk_writers_ = chosen; }
+  [[nodiscard]] bool has_other_chunk_writers(const plan::Parameters& chosen) const {
+    return chunk_writers_ && *chunk_writers_ != chosen;
+  }
+
   // Sets a map in which the array has other extents, or its files other names. OpenFiles still
   // remembers what was written, and what closing reports. Files that only the old map names are
   // closed now, since nothing would close them later: after their steps are dropped, other files
@@ -375,6 +383,7 @@ class OpenArray {
   // begun instead.
   [[nodiscard]] bool is_to_be_written_again() const { return is_to_be_written_again_; }
   void leave_step(bool is_committed) {
+    chunk_writers_.reset();
     const bool is_written = is_written_by_all_ || is_written_alone_;
     is_to_be_written_again_ = !is_committed && (is_to_be_written_again_ || is_written);
     is_written_by_all_ = false;
@@ -552,6 +561,7 @@ class OpenArray {
   storage::EncodedWriter::PlaceSource source_;
   transport::ChunkPlaces staged_places_;  // with `source_`
   std::function<Status()> learn_places_;
+  std::optional<plan::Parameters> chunk_writers_;
   std::optional<Decoded> by_chunks_;  // for reading, and for writing unless there are shards
   std::optional<Decoded> by_shards_;
   Status decodable_;

@@ -31,6 +31,17 @@ bool is_same_section(const array::Section* a, const array::Section* b) {
   return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
 
+// Returns what decides which aggregator, and therefore which stager, gets a chunk.
+plan::Parameters chunk_writers(const plan::Parameters& chosen) {
+  return {.strategy = chosen.strategy,
+          .aggregators = chosen.aggregators,
+          .buffer_bytes = chosen.buffer_bytes,
+          .holders = chosen.holders,
+          .targets = chosen.targets,
+          .placement = chosen.placement,
+          .nodes_per_way_out = chosen.nodes_per_way_out};
+}
+
 bool is_same_layout(const MemoryPiece& a, const MemoryPiece& b) {
   return a.layout == b.layout ||
          (a.layout != nullptr && b.layout != nullptr && *a.layout == *b.layout);
@@ -152,6 +163,9 @@ Result<std::shared_ptr<const plan::Planned>> CollectiveRequest::planned() {
   figures_.plan_reused = state_.planner->cache().hits() > hits;
   figures_.strategy = planned.value()->choice.parameters().strategy;
   figures_.engine = planned.value()->choice.engine();
+  if (Status kept = keeps_stagers(planned.value()->choice.parameters()); !kept.ok()) {
+    return kept.error();
+  }
   const plan::Plan& plan = *planned.value()->plan;
   figures_.aggregators =
       figures_.strategy == plan::Strategy::direct
@@ -160,6 +174,28 @@ Result<std::shared_ptr<const plan::Planned>> CollectiveRequest::planned() {
   figures_.bytes_asked = planned.value()->bytes;
   figures_.account.asked = figures_.bytes_asked;
   return planned;
+}
+
+bool CollectiveRequest::has_other_stagers(const RequestedPart& one,
+                                          const plan::Parameters& chosen) const {
+  return writing() && state_.staging != nullptr && state_.staging->has_several() &&
+         one.file->is_staged() && one.file->encoded() != nullptr &&
+         one.file->has_other_chunk_writers(chunk_writers(chosen));
+}
+
+// A stager that gets a part of a chunk, of which another one has encoded a part, reads that part in
+// the file. Where it is in a file with a table, only the other one knows.
+Status CollectiveRequest::keeps_stagers(const plan::Parameters& chosen) const {
+  for (const RequestedPart& one : checked_) {
+    if (!one.file->has_chunk_table() || !has_other_stagers(one, chosen)) continue;
+    return Error(ErrorCode::unsupported,
+                 fmt::format("array \"{}\": its chunks would go to other stagers than those of an "
+                             "earlier call in this step, because of the other arrays of one of "
+                             "these calls: write it in a call of its own",
+                             one.file->name()),
+                 one.file->path());
+  }
+  return {};
 }
 
 // Each account gets the figures of the whole request, even if it writes several files: a step only
@@ -228,7 +264,8 @@ bool CollectiveRequest::must_drain() {
   SessionStaging* const staging = state_.staging.get();
   if (staging == nullptr || !writing()) return staging != nullptr;
   return staging->has_several() && std::any_of(checked_.begin(), checked_.end(), [&](auto& one) {
-           return one.file->is_handed_over(one.part->section, staging->settlements());
+           return one.file->is_handed_over(one.part->section, staging->settlements()) ||
+                  has_other_stagers(one, planned_->choice.parameters());
          });
 }
 
@@ -246,6 +283,7 @@ void CollectiveRequest::begin_moving() {
     for (const RequestedPart& one : checked_) {
       if (!one.file->is_staged()) continue;
       one.file->note_handed_over(one.part->section, state_.staging->settlements());
+      one.file->note_chunk_writers(chunk_writers(planned_->choice.parameters()));
     }
   }
   if (writing())

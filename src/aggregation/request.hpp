@@ -45,6 +45,11 @@ class CollectiveRequest final : public RequestWork {
   // Continues until it has to wait for something. Returns whether anything happened.
   bool advance();
   [[nodiscard]] bool must_drain();
+  // Returns whether chunks that stagers encode may go to others than those of earlier requests of
+  // the step; and an error where they would, and must not.
+  [[nodiscard]] bool has_other_stagers(const RequestedPart& one,
+                                       const plan::Parameters& chosen) const;
+  [[nodiscard]] Status keeps_stagers(const plan::Parameters& chosen) const;
   void begin_moving();
   [[nodiscard]] Status moved_durably();
   Result<std::shared_ptr<const plan::Planned>> planned();

@@ -216,6 +216,18 @@ Result<std::shared_ptr<const plan::Planned>> plan_in(plan::Planner& planner,
   overrides.buffer_bytes = settings.buffer_bytes;
   overrides.shorter_pieces = settings.shorter_pieces;
   overrides.placement = settings.placement;
+  // Each chunk that stagers encode then has the same aggregator in all requests of a step.
+  const bool keeps_stagers = direction == Direction::write && settings.staging.stages() &&
+                             settings.stagers.count > 1 &&
+                             std::ranges::any_of(parts, [](const RequestedPart& one) {
+                               return one.file->is_staged() && one.file->encoded() != nullptr;
+                             });
+  if (keeps_stagers) {
+    overrides.shorter_pieces = false;
+    if (topology::depends_on_data(settings.placement)) {
+      overrides.placement = topology::PlacementRule::spread;
+    }
+  }
   if (settings.alignment_bytes > 0) overrides.alignment = settings.alignment_bytes;
   overrides.targets = targets_of(parts, settings.targets);
   const std::int64_t alignment =

@@ -212,6 +212,8 @@ Result<std::unique_ptr<SessionStaging>> SessionStaging::open(CollectiveState& st
   std::set<std::int64_t> numbers;
   for (const StagerOfRank& one : all) numbers.insert(one.number);
   made->stagers_ = std::ssize(numbers);
+  const std::int64_t own = all[static_cast<std::size_t>(state.rank)].number;
+  made->own_stager_ = std::distance(numbers.begin(), numbers.find(own));
   if (without != all.end()) {
     made->without_journal_ = fmt::format("rank {}", without - all.begin());
   }
@@ -219,8 +221,9 @@ Result<std::unique_ptr<SessionStaging>> SessionStaging::open(CollectiveState& st
   return made;
 }
 
-Status SessionStaging::seal(std::uint64_t number, storage::StepDurability durability) {
-  return has_joined_ ? stager_->seal({number, durability}) : Status();
+Status SessionStaging::seal(std::uint64_t number, storage::StepDurability durability,
+                            std::uint64_t chunk_step) {
+  return has_joined_ ? stager_->seal({number, durability, chunk_step}) : Status();
 }
 
 Status SessionStaging::can_journal() const {

@@ -45,8 +45,9 @@ class SessionStaging {
   [[nodiscard]] transport::StagerClient& stager() { return *stager_; }
   // Returns whether the ranks have several stagers; equal on all ranks.
   [[nodiscard]] bool has_several() const { return has_several_; }
-  // Returns the number of the ranks' stagers.
+  // Return the number of the ranks' stagers, and that of this rank's stager among them.
   [[nodiscard]] std::int64_t stagers() const { return stagers_; }
+  [[nodiscard]] std::int64_t own_stager() const { return own_stager_; }
   // Fails if what the ranks hand over is in no journal; alike on all ranks.
   [[nodiscard]] Status can_journal() const;
   // Returns whether a stager may see what ranks have written, or ranks what it has, later than
@@ -54,9 +55,11 @@ class SessionStaging {
   [[nodiscard]] bool is_on_other_nodes() const { return has_several_ || stager_->is_remote(); }
   // Called on all ranks at the end of a step, which get the same number for it.
   std::uint64_t next_seal() { return has_several_ ? ++seal_ : 0; }
-  // Lets the stagers that joined tell when they have stored everything before this seal. Called on
-  // all ranks; some have nothing to do.
-  Status seal(std::uint64_t number, storage::StepDurability durability);
+  // Lets the stagers that joined tell when they have stored everything before this seal, and which
+  // chunks of this step they have encoded (transport::ChunkPlaces::step; 0: none). Called on all
+  // ranks; some have nothing to do.
+  Status seal(std::uint64_t number, storage::StepDurability durability,
+              std::uint64_t chunk_step = 0);
   // Collective, if the ranks have several stagers: everything that any rank handed over is in
   // the files when this returns.
   Status settle(CollectiveState& state);
@@ -105,6 +108,7 @@ class SessionStaging {
   std::shared_ptr<storage::OpenFiles> files_;
   bool has_several_ = false;
   std::int64_t stagers_ = 1;
+  std::int64_t own_stager_ = 0;
   std::string without_journal_;  // the first rank whose stager has none; "": all have one
   bool has_joined_ = false;      // this rank seals the steps of its stager
   std::uint64_t seal_ = 0;       // the last one

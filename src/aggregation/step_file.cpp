@@ -454,7 +454,8 @@ Status StepFile::end_step(CollectiveState& state, const Status& voted) {
   seal_ = seals ? state.staging->next_seal() : 0;
   WrittenChunks chunks(map_, arrays_);
   if (agreed.ok() && (seals || enters_chunks)) {
-    Status own = seals ? state.staging->seal(seal_, settings_.durability) : Status();
+    const std::uint64_t staged_chunks = are_tables_staged(state) ? chunk_step_ : 0;
+    Status own = seals ? state.staging->seal(seal_, settings_.durability, staged_chunks) : Status();
     if (own.ok() && enters_chunks) own = chunks.take_own();
     agreed = agree_on(state, own);
   }

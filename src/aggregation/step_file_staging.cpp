@@ -34,27 +34,20 @@ std::shared_ptr<storage::OpenFiles> StepFile::staged_files(
   return settings_.in_place ? state.staging->files_for({.at_once = true}) : state.staging->files();
 }
 
-// Several stagers could change a chunk at the same time, of which each has a part.
 std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> StepFile::encoder(
     const CollectiveState& state, const topology::FileTargets& targets,
     const storage::ExtentMap& map) const {
-  const bool can_encode = stages_arrays(state, targets) && !state.staging->has_several();
-  if (!can_encode || has_shards(map)) return nullptr;
+  if (!stages_arrays(state, targets) || has_shards(map)) return nullptr;
   return [staging = state.staging.get()](transport::StagedHandling encoding) {
     return staging->files_for(std::move(encoding));
   };
 }
 
 std::string StepFile::why_not_encoded(const CollectiveState& state, const storage::ExtentMap& map) {
-  if (state.staging == nullptr) return "";
-  if (has_shards(map)) {
-    return "the bytes of a shard depend on the order of its chunks; without shards the array would "
-           "be staged";
-  }
-  return state.staging->has_several()
-             ? "the ranks have several stagers, each of which would have a part of a chunk with a "
-               "codec; with one stager, or without codecs, the array would be staged"
-             : "";
+  if (state.staging == nullptr || !has_shards(map)) return "";
+  return "the bytes of a shard depend on the order of its chunks; without shards the array would "
+         "be "
+         "staged";
 }
 
 // Files that are rewritten have no steps that could be committed later. An array by itself has

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "aggregation/file_space_allocator.hpp"
 #include "aggregation/shared_tables.hpp"
 #include "common/checked.hpp"
 #include "common/page.hpp"
+#include "sections/file_space_allocator.hpp"
 
 namespace weir::aggregation {
 namespace {
@@ -112,12 +112,17 @@ Status give_places(CollectiveState& state, OpenArrays arrays, const std::string&
   const std::int64_t holders = state.group->holders_per_node();
   const std::int64_t own = state.group->own_holder();
   const std::int64_t node = state.group->topology().node_of(state.rank);
-  const auto space = std::make_shared<FileSpaceAllocator>(
+  const auto space = std::make_shared<storage::FileSpaceAllocator>(
       *begin, *region, state.group->nodes() * holders, own < 0 ? own : node * holders + own);
+  transport::ChunkPlaces staged{.step = step, .free_from = *begin};
+  if (state.staging != nullptr) {
+    staged.stagers = state.staging->stagers();
+    staged.own = state.staging->own_stager();
+    staged.region_bytes = *region;
+  }
   for (const auto& one : arrays) {
     if (!one->has_chunk_table()) continue;
-    one->give_places([space](std::int64_t bytes) { return space->take(bytes); },
-                     {.step = step, .free_from = *begin});
+    one->give_places([space](std::int64_t bytes) { return space->take(bytes); }, staged);
   }
   return {};
 }

@@ -1,7 +1,7 @@
 // The encoded chunks of a step whose places are in a table. Aggregators write them after the file's
-// end, each into regions of its own (file_space_allocator.hpp). At the end of a step the ranks
-// report the places to rank 0, the commit lets readers find them, and all ranks get the new tables
-// (shared_tables.hpp).
+// end, each into regions of its own (sections/file_space_allocator.hpp). At the end of a step the
+// ranks report the places to rank 0, the commit lets readers find them, and all ranks get the new
+// tables (shared_tables.hpp).
 #pragma once
 
 #include <cstdint>

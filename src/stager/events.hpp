@@ -63,6 +63,9 @@ struct Linked {
 struct JobEnded {
   JobId job = 0;
   Status status;
+  // Of a Seal: the chunks that the stager of rank 0 is told, in messages that are not too long.
+  std::vector<transport::EncodedChunks> chunks =
+      {};  // NOLINT(readability-redundant-member-init): may be left out
 };
 // A time that was asked for with RetryLater has come.
 struct RetryDue {
@@ -188,12 +191,15 @@ struct Commit {
   JobId job = 0;
   SessionId session = 0;
   transport::CommitStep step;
+  // What other stagers have told of the chunks of the step that they have encoded.
+  std::vector<std::shared_ptr<const transport::EncodedChunks>> others =
+      {};  // NOLINT(readability-redundant-member-init): may be left out
 };
 // Makes durable, as requested, what was written, and closes its files.
 struct Seal {
   JobId job = 0;
   SessionId session = 0;
-  storage::StepDurability durability = storage::StepDurability::step;
+  transport::SealStep step;
 };
 // Other stagers can connect from now on: the client gets a Listening.
 struct OpenNetwork {

@@ -22,7 +22,7 @@ void Stager::advance(SessionId number, Session& session) {
     if (const auto* const seal = std::get_if<SealItem>(&first)) {
       session.job = ++last_job_;
       session.queue.set_in_job(1);
-      actions_.emplace_back(Seal{session.job, number, seal->step.durability});
+      actions_.emplace_back(Seal{session.job, number, seal->step});
       return;
     }
     if (const auto* const commit = std::get_if<CommitItem>(&first)) {
@@ -35,7 +35,8 @@ void Stager::advance(SessionId number, Session& session) {
       }
       session.job = ++last_job_;
       session.queue.set_in_job(1);
-      actions_.emplace_back(Commit{session.job, number, commit->step});
+      actions_.emplace_back(
+          Commit{session.job, number, commit->step, told_chunks(session, commit->step.seal)});
       return;
     }
     if (const auto* const unlock = std::get_if<UnlockItem>(&first)) {
@@ -88,11 +89,15 @@ void Stager::take(const JobEnded& event) {
         free_filled_block(*filled);
       } else if (const auto* const seal = std::get_if<SealItem>(&first)) {
         end_ticket(session, seal->ticket);
-        if (session.home.client != 0) send(session.home.client, transport::Sealed{seal->step.seal});
+        if (session.home.client != 0) {
+          for (const auto& chunks : event.chunks) send(session.home.client, chunks);
+          send(session.home.client, transport::Sealed{seal->step.seal});
+        }
       } else {
         const auto& commit = std::get<CommitItem>(first);
         end_ticket(session, commit.ticket);
         if (commit.has_shares) tell_peers(session, transport::Published{commit.ticket});
+        forget_chunks(session, commit.step.seal);
       }
       session.queue.remove_first();
     }

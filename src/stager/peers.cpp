@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -76,6 +78,11 @@ void Stager::take_from_peer(ClientId number, const Received& event) {
     end_share_of(session_number, session, number, recorded->ticket, recorded->outcome.status);
     advance(session_number, session);
     end_if_over(session_number);
+    return;
+  }
+  if (const auto* const chunks = std::get_if<transport::EncodedChunks>(&message);
+      chunks != nullptr && peer != session.peers.end()) {
+    peer->chunks.push_back(std::make_shared<const transport::EncodedChunks>(*chunks));
     return;
   }
   const auto* const sealed = std::get_if<transport::Sealed>(&message);
@@ -204,6 +211,23 @@ const PeerState* Stager::late_peer(const Session& session, std::uint64_t seal) {
     late = &one;
   }
   return late;
+}
+
+std::vector<std::shared_ptr<const transport::EncodedChunks>> Stager::told_chunks(
+    const Session& session, std::uint64_t seal) {
+  std::vector<std::shared_ptr<const transport::EncodedChunks>> told;
+  for (const PeerState& one : session.peers) {
+    std::ranges::copy_if(one.chunks, std::back_inserter(told),
+                         [seal](const auto& chunks) { return chunks->seal == seal; });
+  }
+  return told;
+}
+
+// Seals grow, and commits come in their order.
+void Stager::forget_chunks(Session& session, std::uint64_t seal) {
+  for (PeerState& one : session.peers) {
+    std::erase_if(one.chunks, [seal](const auto& chunks) { return chunks->seal <= seal; });
+  }
 }
 
 // The record of this stager comes last, so whoever finds it knows that all others have theirs.

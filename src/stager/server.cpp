@@ -326,7 +326,15 @@ class Server {
     }
     reply(action.client, answer);
   }
-  void carry_out(Seal& action) { execute(action); }
+  void carry_out(Seal& action) {
+    (void)files_of(action.session);
+    workers_.add([files = files_.at(action.session), given = action, this] {
+      auto sealed = files->execute(given);
+      Status done = sealed ? Status() : Status(sealed.error());
+      end_job({given.job, std::move(done),
+               sealed ? std::move(sealed).value() : std::vector<transport::EncodedChunks>()});
+    });
+  }
   void carry_out(OpenNetwork& action) {
     Status opened;
     if (connections_.network_addresses() == nullptr) {
@@ -442,11 +450,13 @@ class Server {
     execute_by(recorder_, number, std::move(job));
   }
   void execute_by(Workers& workers, JobId number, std::function<Status()> job) {
-    workers.add([number, job = std::move(job), this] {
-      Status done = job();
-      if (!done.ok()) say_(done.error().text());
-      news_->add(JobEnded{number, std::move(done)});
-    });
+    workers.add(
+        [number, job = std::move(job), this] { end_job({.job = number, .status = job()}); });
+  }
+  // Called by the thread that has executed the job.
+  void end_job(JobEnded ended) {
+    if (!ended.status.ok()) say_(ended.status.error().text());
+    news_->add(std::move(ended));
   }
 
   [[nodiscard]] Status spill(std::span<const SpilledBlock> blocks) const {

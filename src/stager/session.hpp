@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ struct PeerState {
   std::string host;
   std::uint64_t sealed = 0;    // the last seal behind everything that it has stored
   bool keeps_journal = false;  // and so do all stagers of the session
+  // The chunks that it has encoded, of steps that are not published yet.
+  std::vector<std::shared_ptr<const transport::EncodedChunks>> chunks = {};
 };
 
 // A step whose shares other stagers are recording, on the stager that publishes it.

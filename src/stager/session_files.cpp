@@ -1,6 +1,9 @@
 #include "stager/session_files.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -27,6 +30,9 @@ constexpr std::size_t most_slices = 1 << 16;
 // Bytes of the slabs that the encoders of an array have at a time, unless one alone has more.
 constexpr std::int64_t most_slab_bytes = std::int64_t{64} << 20;
 
+// Chunks in a message to the stager of rank 0.
+constexpr std::size_t most_told_chunks = std::size_t{1} << 16;
+
 // Returns what each of the parts of an encoding gets, in the order of arrival.
 std::vector<std::vector<BlockExtent>> shares_of(std::span<const BlockExtent> extents,
                                                 std::size_t parts, std::int64_t slab_bytes) {
@@ -43,6 +49,84 @@ std::vector<std::vector<BlockExtent>> shares_of(std::span<const BlockExtent> ext
     }
   }
   return shares;
+}
+
+// Returns the array that a rank or another stager has described.
+Result<storage::StoredArray> encoded_array(const std::string& encoded) {
+  auto map = storage::parse_file_map(encoded);
+  if (!map) return map.error();
+  if (map.value().arrays.size() != 1 || map.value().arrays.front().map.encoded() == nullptr) {
+    return Error(ErrorCode::corrupt, "no array with encoded chunks was described");
+  }
+  return std::move(map.value().arrays.front());
+}
+
+bool has_table(const storage::StoredArray& array) {
+  return std::holds_alternative<storage::EncodedTable>(array.map.encoded()->places) &&
+         array.map.files.files() == 1;
+}
+
+bool are_possible(const transport::ChunkPlaces& places) {
+  return places.free_from >= 0 && places.own >= 0 && places.own < places.stagers &&
+         (places.stagers == 1 || places.region_bytes > 0);
+}
+
+bool are_possible(const transport::EncodedChunks& chunks, const storage::StoredArray& array) {
+  const std::int64_t all = array.map.encoded()->grid.chunks();
+  return has_table(array) && std::ranges::all_of(chunks.chunks, [all](const auto& one) {
+           return one.chunk >= 0 && one.chunk < all && one.place.file == 0 &&
+                  one.place.offset >= 0 && one.place.bytes >= 0 &&
+                  checked_add(one.place.offset, one.place.bytes);
+         });
+}
+
+using Entries = std::vector<storage::EncodedTable::Entry>;
+
+// The chunks of a step of one array, by all stagers.
+struct TableChunks {
+  storage::StoredArray array;
+  Entries written = {};
+};
+
+// Sorts chunks by their numbers, and keeps the last place of each.
+void keep_last(Entries& chunks) {
+  const auto number = &storage::EncodedTable::Entry::chunk;
+  std::ranges::stable_sort(chunks, {}, number);
+  std::ranges::reverse(chunks);
+  const auto rest = std::ranges::unique(chunks, {}, number);
+  chunks.erase(rest.begin(), rest.end());
+  std::ranges::reverse(chunks);
+}
+
+// Sorts the chunks of all stagers. One that two stagers have encoded would lack what one of them
+// was given: ranks hand over all parts of a chunk to the same one.
+Status sort_chunks(TableChunks& all) {
+  const auto number = &storage::EncodedTable::Entry::chunk;
+  std::ranges::sort(all.written, {}, number);
+  const auto twice = std::ranges::adjacent_find(all.written, {}, number);
+  if (twice == all.written.end()) return {};
+  return Error(
+      ErrorCode::corrupt,
+      fmt::format("internal error: two stagers have encoded chunk {} of \"{}\", so the step "
+                  "is not committed; please report this line",
+                  twice->chunk, all.array.description.name));
+}
+
+// Adds what another stager has told.
+Status add_chunks(std::map<std::string_view, TableChunks>& arrays,
+                  const transport::EncodedChunks& told) {
+  auto known = arrays.find(told.encoded);
+  if (known == arrays.end()) {
+    auto array = encoded_array(told.encoded);
+    if (!array) return array.error();
+    known = arrays.emplace(told.encoded, TableChunks{std::move(array).value()}).first;
+  }
+  TableChunks& all = known->second;
+  if (!are_possible(told, all.array)) {
+    return Error(ErrorCode::corrupt, "another stager has told impossible places of chunks");
+  }
+  all.written.insert(all.written.end(), told.chunks.begin(), told.chunks.end());
+  return {};
 }
 
 bool overlap(std::span<const BlockExtent> sorted) {
@@ -139,34 +223,31 @@ Status SessionFiles::write_all(storage::Engine& engine, storage::EngineFile& fil
   return {};
 }
 
+// The chunks of a single stager lie one behind the other.
 storage::EncodedWriter::PlaceSource SessionFiles::places_of(const transport::ChunkPlaces& step) {
-  auto& free_from = free_from_[step.step];
-  if (free_from == nullptr) {
-    free_from = std::make_shared<std::atomic<std::int64_t>>(step.free_from);
+  auto& free = free_space_[step.step];
+  if (free == nullptr) {
+    const std::int64_t region = step.stagers == 1
+                                    ? std::numeric_limits<std::int64_t>::max() - step.free_from
+                                    : step.region_bytes;
+    free = std::make_shared<FreeSpace>(
+        storage::FileSpaceAllocator(step.free_from, region, step.stagers, step.own));
   }
-  return [next = free_from](std::int64_t bytes) -> Result<std::int64_t> {
-    for (std::int64_t at = *next;;) {
-      const auto end = checked_add(at, bytes);
-      if (!end) return invalid_argument("encoded chunks do not fit into a file of 2^63 bytes");
-      if (next->compare_exchange_weak(at, *end)) return at;
-    }
+  return [free](std::int64_t bytes) {
+    const std::lock_guard<std::mutex> guard(free->mutex);
+    return free->space.take(bytes);
   };
 }
 
 Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFile& named) {
   if (Status below = check_below(root_, named); !below.ok()) return below.error();
-  auto map = storage::parse_file_map(named.encoded);
-  if (!map) return map.error();
-  if (map.value().arrays.size() != 1 || map.value().arrays.front().map.encoded() == nullptr) {
-    return Error(ErrorCode::corrupt, "a rank described no array with encoded chunks", named.path);
-  }
-  storage::StoredArray& array = map.value().arrays.front();
+  auto described = encoded_array(named.encoded);
+  if (!described) return described.error();
+  storage::StoredArray& array = described.value();
   const bool in_table = named.places.step != 0;
-  const auto& places = array.map.encoded()->places;
-  const bool is_possible = in_table
-                               ? std::holds_alternative<storage::EncodedTable>(places) &&
-                                     array.map.files.files() == 1 && named.places.free_from >= 0
-                               : std::holds_alternative<storage::FilePerChunk>(places);
+  const bool is_possible =
+      in_table ? has_table(array) && are_possible(named.places)
+               : std::holds_alternative<storage::FilePerChunk>(array.map.encoded()->places);
   if (!is_possible) {
     return Error(ErrorCode::unsupported,
                  "a stager encodes only chunks with files of their own, or in one file within a "
@@ -248,27 +329,45 @@ Status SessionFiles::settle_encodings(storage::StepDurability durability, std::u
   return {};
 }
 
+Status SessionFiles::take_written(Encoding& encoding) {
+  for (const Encoding::Part& part : encoding.parts) {
+    const auto entries = part.engine->take_written();
+    if (!entries) return with_file(entries.error(), encoding.path);
+    encoding.written.insert(encoding.written.end(), entries.value().begin(), entries.value().end());
+  }
+  keep_last(encoding.written);
+  return {};
+}
+
 // What was entered once is not entered again if the commit has to be repeated: the chunks of a file
 // that has not got its name are in its table by then.
-Result<storage::HeaderUpdate> SessionFiles::update_of(const transport::CommitStep& step) {
+Result<storage::HeaderUpdate> SessionFiles::update_of(const Commit& job) {
+  const transport::CommitStep& step = job.step;
   const transport::EnteredChunks& chunks = step.chunks;
   if (chunks.step == 0) return step.update;
   if (entered_ && entered_->first == chunks.step) return entered_->second;
   const auto format = storage::find_format(chunks.format);
   if (!format) return format.error();
+  std::map<std::string_view, TableChunks> arrays;  // by NameFile::encoded
+  for (auto& [key, one] : encodings_) {
+    if (key.second != chunks.step) continue;
+    if (Status taken = take_written(one); !taken.ok()) return taken.error();
+    arrays.emplace(key.first, TableChunks{one.array, one.written});
+  }
+  for (const auto& told : job.others) {
+    if (Status added = add_chunks(arrays, *told); !added.ok()) {
+      return with_file(added.error(), step.path);
+    }
+  }
   storage::Room room{
       .map = {}, .update = step.update, .free_from = 0, .has_leftovers = chunks.has_leftovers};
   std::vector<storage::WrittenChunk> written;
-  for (auto& [key, one] : encodings_) {
-    if (key.second != chunks.step) continue;
-    for (const Encoding::Part& part : one.parts) {
-      const auto entries = part.engine->take_written();
-      if (!entries) return with_file(entries.error(), one.path);
-      one.written.insert(one.written.end(), entries.value().begin(), entries.value().end());
-    }
+  for (auto& [encoded, one] : arrays) {
     const std::int64_t array = std::ssize(room.map.arrays);
+    // The order does not depend on who has told first.
+    if (Status sorted = sort_chunks(one); !sorted.ok()) return with_file(sorted.error(), step.path);
     for (const auto& [chunk, place] : one.written) written.push_back({array, chunk, place});
-    room.map.arrays.push_back(one.array);
+    room.map.arrays.push_back(std::move(one.array));
   }
   auto update = format.value()->enter_chunks(step.path, room, chunks.steps, written);
   if (!update) return update.error();
@@ -289,7 +388,7 @@ void SessionFiles::forget_steps(const IsOver& is_over) {
   std::erase_if(encodings_, [&](const auto& one) {
     const std::uint64_t step = one.first.second;
     if (step == 0 || !is_over(step, one.second.path)) return false;
-    free_from_.erase(step);
+    free_space_.erase(step);
     return true;
   });
 }
@@ -368,13 +467,30 @@ Status SessionFiles::settle(storage::StepDurability durability, std::uint64_t st
   return {};
 }
 
-Status SessionFiles::execute(const Seal& job) { return settle(job.durability); }
+Result<std::vector<transport::EncodedChunks>> SessionFiles::execute(const Seal& job) {
+  const std::uint64_t step = job.step.chunk_step;
+  if (Status settled = settle(job.step.durability, step); !settled.ok()) return settled.error();
+  std::vector<transport::EncodedChunks> told;
+  for (auto& [key, one] : encodings_) {
+    if (step == 0 || key.second != step) continue;
+    if (Status taken = take_written(one); !taken.ok()) return taken.error();
+    for (std::span<const storage::EncodedTable::Entry> left = one.written; !left.empty();) {
+      const auto part = left.first(std::min(left.size(), most_told_chunks));
+      left = left.subspan(part.size());
+      told.push_back({job.step.seal, key.first, {part.begin(), part.end()}});
+    }
+  }
+  if (step != 0) {
+    forget_steps([step](std::uint64_t one, const std::string& /*path*/) { return one == step; });
+  }
+  return told;
+}
 
 Status SessionFiles::execute(const Commit& job) {
   const transport::CommitStep& step = job.step;
   if (Status below = check_below(root_, step); !below.ok()) return below;
   if (Status settled = settle(step.durability, step.chunks.step); !settled.ok()) return settled;
-  const auto update = update_of(step);
+  const auto update = update_of(job);
   if (!update) return update.error();
   if (Status done = storage::commit(step.path, update.value(), step.durability); !done.ok()) {
     return done;

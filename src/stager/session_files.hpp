@@ -1,7 +1,6 @@
 // The files of one session on a stager: executes its jobs, one at a time.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +17,7 @@
 #include "engines/open_files.hpp"
 #include "formats/writer_lock.hpp"
 #include "sections/decoded_engine.hpp"
+#include "sections/file_space_allocator.hpp"
 #include "stager/events.hpp"
 #include "stager/spill_file.hpp"
 #include "system/known_file.hpp"
@@ -33,10 +33,11 @@ class SessionFiles {
   SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes, const SpillFile* spill,
                const storage::RootFolder* root, bool drops = false, int encoders = 1);
 
-  // Write the bytes; end the stager's share of a step: make durable what was written; and end a
-  // step: the same, and change the header of the file. One thread at a time calls these functions.
+  // Write the bytes; end the stager's share of a step: make durable what was written, and return
+  // which chunks were encoded; and end a step: the same, and change the header of the file. One
+  // thread at a time calls these functions.
   [[nodiscard]] Status execute(const Write& job);
-  [[nodiscard]] Status execute(const Seal& job);
+  [[nodiscard]] Result<std::vector<transport::EncodedChunks>> execute(const Seal& job);
   [[nodiscard]] Status execute(const Commit& job);
 
   // Keeps a lock until it is released. Called by any thread.
@@ -78,12 +79,14 @@ class SessionFiles {
   // By NameFile::encoded and ChunkPlaces::step, which is 0 where there is no table.
   using Encodings = std::map<std::pair<std::string, std::uint64_t>, Encoding>;
   [[nodiscard]] Result<Encoding> encoding_of(const transport::NameFile& named);
-  // Returns what gives the chunks of a step their places, one behind the other, to any thread.
+  // Returns what gives the chunks of a step their places, to any thread.
   storage::EncodedWriter::PlaceSource places_of(const transport::ChunkPlaces& step);
+  // Takes from its engines the chunks that have got places.
+  [[nodiscard]] static Status take_written(Encoding& encoding);
   // Ends the encodings without a table, and makes durable, as requested, also those of a step.
   Status settle_encodings(storage::StepDurability durability, std::uint64_t step);
   // Returns the changes that publish a step, with those of its tables.
-  [[nodiscard]] Result<storage::HeaderUpdate> update_of(const transport::CommitStep& step);
+  [[nodiscard]] Result<storage::HeaderUpdate> update_of(const Commit& job);
   // Forgets the chunks of this step, and of those that were given up in its file.
   void forget_chunks(const transport::CommitStep& step);
   using IsOver = std::function<bool(std::uint64_t step, const std::string& path)>;
@@ -98,8 +101,13 @@ class SessionFiles {
   std::vector<std::size_t> read_to_;  // where in it each spilled block begins
   storage::OpenFiles files_;
   Encodings encodings_;  // since the last commit, or, with a table, that of their step
-  // By ChunkPlaces::step: where the next chunk goes.
-  std::map<std::uint64_t, std::shared_ptr<std::atomic<std::int64_t>>> free_from_;
+  struct FreeSpace {
+    explicit FreeSpace(const storage::FileSpaceAllocator& free) : space(free) {}
+    std::mutex mutex;
+    storage::FileSpaceAllocator space;
+  };
+  // By ChunkPlaces::step: where the next chunks go.
+  std::map<std::uint64_t, std::shared_ptr<FreeSpace>> free_space_;
   // The number of a step whose chunks are in the table of its update, until it is published.
   std::optional<std::pair<std::uint64_t, storage::HeaderUpdate>> entered_;
   // By path, what was written since the last commit; nothing where the identity is unknown.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -166,8 +168,36 @@ class SessionFilesEncode : public testing::TestWithParam<int> {
         .files = {named(step)},
         .extents = {{.block = half, .at = 0, .bytes = bytes, .file = 0, .offset = half * bytes}}});
   }
-  Status commit(SessionFiles& files, std::uint64_t step) const {
-    Commit job{.job = 2, .session = 1, .step = {}};
+  // Writes elements as the stager with this number of two, each of which has regions of a chunk.
+  Status write_elements(SessionFiles& files, std::int64_t stager, std::int64_t first,
+                        std::int64_t count) const {
+    transport::NameFile one = named(4);
+    one.places.stagers = 2;
+    one.places.own = stager;
+    one.places.region_bytes = 24;
+    return files.execute(Write{
+        .job = 1,
+        .session = 1,
+        .files = {one},
+        .extents = {
+            {.block = 0, .at = first * 8, .bytes = count * 8, .file = 0, .offset = first * 8}}});
+  }
+  static Result<std::vector<transport::EncodedChunks>> seal(SessionFiles& files) {
+    return files.execute(
+        Seal{.job = 2,
+             .session = 1,
+             .step = {.seal = 7, .durability = storage::StepDurability::none, .chunk_step = 4}});
+  }
+  using Others = std::vector<std::shared_ptr<const transport::EncodedChunks>>;
+  static Others others(const std::vector<transport::EncodedChunks>& told) {
+    Others all;
+    for (const auto& one : told) {
+      all.push_back(std::make_shared<const transport::EncodedChunks>(one));
+    }
+    return all;
+  }
+  Status commit(SessionFiles& files, std::uint64_t step, const Others& told = {}) const {
+    Commit job{.job = 2, .session = 1, .step = {}, .others = told};
     job.step.path = path_;
     job.step.durability = storage::StepDurability::none;
     job.step.chunks = {.step = step, .format = "hdf5", .steps = 1};
@@ -272,6 +302,53 @@ TEST_P(SessionFilesEncode, NothingInATableWithoutAStepOrOutsideTheirRoot) {
   const Status outside = write_half(below, 0, 4);
   ASSERT_FALSE(outside.ok());
   EXPECT_NE(outside.error().text().find("does not lie below"), std::string::npos);
+}
+
+TEST_P(SessionFilesEncode, TheirChunksOfAStepThatAnotherStagerPublishes) {
+  std::vector<std::byte> blocks = memory();
+  SessionFiles home(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+  SessionFiles joined(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+  ASSERT_TRUE(write_elements(joined, 1, 4, 2).ok());
+  ASSERT_TRUE(write_elements(home, 0, 2, 2).ok());
+  // A chunk of which both parts come to the same stager has its last place.
+  ASSERT_TRUE(write_elements(joined, 1, 1, 1).ok());
+  ASSERT_TRUE(write_elements(joined, 1, 0, 1).ok());
+  const auto told = seal(joined);
+  ASSERT_TRUE(told.ok()) << told.error().text();
+  ASSERT_EQ(told.value().size(), 1U);
+  EXPECT_EQ(told.value().front().seal, 7U);
+  ASSERT_EQ(told.value().front().chunks.size(), 2U);
+  EXPECT_EQ(told.value().front().chunks.front().chunk, 0);
+  EXPECT_EQ(told.value().front().chunks.back().chunk, 2);
+  const auto again = seal(joined);
+  EXPECT_TRUE(again.ok() && again.value().empty()) << "it still has a step that it has sealed";
+  const Status done = commit(home, 4, others(told.value()));
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  expect_values();
+}
+
+TEST_P(SessionFilesEncode, NothingOfAStepWhoseChunksOthersTellWrongly) {
+  std::vector<std::byte> blocks = memory();
+  SessionFiles home(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+  SessionFiles joined(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+  ASSERT_TRUE(write_elements(home, 0, 0, 2).ok());
+  ASSERT_TRUE(write_elements(joined, 1, 1, 1).ok());
+  const auto told = seal(joined);
+  ASSERT_TRUE(told.ok()) << told.error().text();
+  const Status twice = commit(home, 4, others(told.value()));
+  ASSERT_FALSE(twice.ok());
+  EXPECT_NE(twice.error().text().find("two stagers have encoded chunk 0"), std::string::npos);
+  transport::EncodedChunks wrong = told.value().front();
+  const auto is_refused = [&](const std::string& why) {
+    const Status refused = commit(home, 4, others({wrong}));
+    return !refused.ok() && refused.error().text().find(why) != std::string::npos;
+  };
+  wrong.chunks.front().chunk = 3;
+  EXPECT_TRUE(is_refused("impossible places"));
+  wrong.chunks.front() = {.chunk = 1, .place = {.offset = INT64_MAX, .bytes = 1}};
+  EXPECT_TRUE(is_refused("impossible places"));
+  wrong.encoded = "no array";
+  EXPECT_FALSE(commit(home, 4, others({wrong})).ok());
 }
 
 // With two, the chunk that comes in two jobs is always encoded by the same one.

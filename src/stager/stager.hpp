@@ -52,6 +52,11 @@
 //     stager of rank 0      FilledBlock, FilledBlock, CommitStep ──► stored ──────────┴─► step is published
 // clang-format on
 //
+// Where stagers encode chunks whose places are in a table of the file, each writes them into
+// regions of its own, and tells with Sealed how long they are and where (EncodedChunks). The stager
+// of rank 0 enters those of all stagers. So no stager waits for another one's chunks, and a stager
+// that is lost after it has sealed a step has stored all that the step needs.
+//
 // A failure on one of the stagers, or the loss of one, ends the session on all of them.
 //
 // Where all of them keep a journal, each records its share of a step together with the step's end,
@@ -87,6 +92,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -237,6 +243,11 @@ class Stager {
   // Returns a stager that must have stored its share before a commit, and has not; null: none.
   [[nodiscard]] static const PeerState* late_peer(const Session& session, std::uint64_t seal);
   [[nodiscard]] static Error lost_peer(const std::string& host);
+  // Returns what other stagers have told of chunks that they have encoded before this seal, and
+  // forget it, as that of the seals before, whose steps were given up if it is still there.
+  [[nodiscard]] static std::vector<std::shared_ptr<const transport::EncodedChunks>> told_chunks(
+      const Session& session, std::uint64_t seal);
+  static void forget_chunks(Session& session, std::uint64_t seal);
   // Asks the other stagers for a step's shares.
   void ask_for_shares(SessionId number, Session& session, CommitItem& commit, ClientId client);
   // Notes that one of them has answered, or has gone.

@@ -255,6 +255,9 @@ void fields(Visitor& visit, NameFile& message) {
   visit(message.encoded);
   visit(message.places.step);
   visit(message.places.free_from);
+  visit(message.places.stagers);
+  visit(message.places.own);
+  visit(message.places.region_bytes);
   visit(message.at_once);
   bool is_known = message.known.has_value();
   visit(is_known);
@@ -405,6 +408,7 @@ template <typename Visitor>
 void fields(Visitor& visit, SealStep& message) {
   visit(message.seal);
   enumeration(visit, message.durability, storage::StepDurability::operation);
+  visit(message.chunk_step);
 }
 template <typename Visitor>
 void fields(Visitor& visit, Peer& message) {
@@ -420,6 +424,20 @@ void fields(Visitor& visit, Joined& message) {
 template <typename Visitor>
 void fields(Visitor& visit, Sealed& message) {
   visit(message.seal);
+}
+template <typename Visitor>
+void fields(Visitor& visit, storage::EncodedTable::Entry& entry) {
+  visit(entry.chunk);
+  visit(entry.place.file);
+  visit(entry.place.offset);
+  visit(entry.place.bytes);
+  visit(entry.place.skipped);
+}
+template <typename Visitor>
+void fields(Visitor& visit, EncodedChunks& message) {
+  visit(message.seal);
+  visit(message.encoded);
+  visit(message.chunks);
 }
 template <typename Visitor>
 void fields(Visitor& visit, SessionFailed& message) {

@@ -18,13 +18,14 @@
 
 #include "common/status.hpp"
 #include "formats/header_update.hpp"
+#include "stored/encoded_table.hpp"
 #include "system/known_file.hpp"
 #include "system/step_durability.hpp"
 
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 10;
+inline constexpr std::uint16_t protocol_version = 11;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
@@ -53,10 +54,15 @@ struct Hello {
   std::string program;  // for people: process and host
   friend bool operator==(const Hello&, const Hello&) = default;
 };
-// A stager puts the encoded chunks of a step there, if a table in the file has their places.
+// A stager puts the encoded chunks of a step there, if a table in the file has their places. Each of
+// several stagers has regions of its own (sections/file_space_allocator.hpp), so that none needs to
+// know how long the chunks of the others are.
 struct ChunkPlaces {
   std::uint64_t step = 0;      // a number of the session for this step; 0: there is no such table
   std::int64_t free_from = 0;  // as in formats/format.hpp
+  std::int64_t stagers = 1;    // of the session's ranks
+  std::int64_t own = 0;        // number of this stager among them
+  std::int64_t region_bytes = 0;  // unused by a single stager
   friend bool operator==(const ChunkPlaces&, const ChunkPlaces&) = default;
 };
 // Names a file of which filled blocks bring bytes. The stager opens it when it writes.
@@ -181,6 +187,9 @@ struct JoinHome {
 struct SealStep {
   std::uint64_t seal = 0;  // a number that grows with each step of the session
   storage::StepDurability durability = storage::StepDurability::step;
+  // As in ChunkPlaces: the chunks of this step that the stager has encoded are told, too
+  // (EncodedChunks); 0: there are none.
+  std::uint64_t chunk_step = 0;
   friend bool operator==(const SealStep&, const SealStep&) = default;
 };
 // The rank leaves. A connection that ends says the same.
@@ -305,6 +314,15 @@ struct Joined {
   Outcome outcome;
   friend bool operator==(const Joined&, const Joined&) = default;
 };
+// The stager that joined tells chunks of an array that it has encoded and stored before this seal, or
+// some of them. Sealed comes after the last ones.
+struct EncodedChunks {
+  std::uint64_t seal = 0;
+  std::string encoded;  // as in NameFile
+  // If a chunk has several entries, the last one counts.
+  std::vector<storage::EncodedTable::Entry> chunks;
+  friend bool operator==(const EncodedChunks&, const EncodedChunks&) = default;
+};
 // All that was handed before this seal to the stager that joined is stored.
 struct Sealed {
   std::uint64_t seal = 0;
@@ -344,12 +362,13 @@ struct Published {
   friend bool operator==(const Published&, const Published&) = default;
 };
 
-using Message = std::variant<Knock, Prove, Hello, NameFile, ForgetFile, Reserve, BlockBytes, Attach,
-                             FilledBlock, Flush, LockFile, TakeLock, CommitStep, UnlockFile, Await,
-                             Drain, Listen, JoinHome, SealStep, Goodbye, AskReport, Stop, Challenge,
-                             Vouch, Welcome, Refused, Granted, Attached, Brought, Flushed, Locked,
-                             Accepted, Stored, Drained, Alive, Report, Listening, Peer, Joined,
-                             Sealed, SessionFailed, RecordShare, ShareRecorded, Published>;
+using Message =
+    std::variant<Knock, Prove, Hello, NameFile, ForgetFile, Reserve, BlockBytes, Attach,
+                 FilledBlock, Flush, LockFile, TakeLock, CommitStep, UnlockFile, Await, Drain,
+                 Listen, JoinHome, SealStep, Goodbye, AskReport, Stop, Challenge, Vouch, Welcome,
+                 Refused, Granted, Attached, Brought, Flushed, Locked, Accepted, Stored, Drained,
+                 Alive, Report, Listening, Peer, Joined, Sealed, SessionFailed, RecordShare,
+                 ShareRecorded, Published, EncodedChunks>;
 
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
 [[nodiscard]] Result<Message> parse(std::span<const std::byte> bytes);

@@ -29,13 +29,14 @@ inline std::vector<Message> test_messages() {
                .bytes_when_made = 5,
                .known = storage::KnownFile{"/b", {1, 2, 3}}},
       NameFile{.file = 2, .path = "/c", .bytes_when_made = 0, .known = std::nullopt},
-      NameFile{.file = 3,
-               .path = "/d:a",
-               .bytes_when_made = 0,
-               .known = std::nullopt,
-               .encoded = "map",
-               .places = {.step = 6, .free_from = 4096},
-               .at_once = true},
+      NameFile{
+          .file = 3,
+          .path = "/d:a",
+          .bytes_when_made = 0,
+          .known = std::nullopt,
+          .encoded = "map",
+          .places = {.step = 6, .free_from = 4096, .stagers = 3, .own = 1, .region_bytes = 8192},
+          .at_once = true},
       ForgetFile{2},
       Reserve{16},
       BlockBytes{.block = 3, .at_end = true, .bytes = {std::byte{1}, std::byte{2}}},
@@ -56,7 +57,7 @@ inline std::vector<Message> test_messages() {
       Listen{},
       JoinHome{
           .addresses = {"10.0.0.1:4711", "[::1]:4711"}, .secret = "secret", .keep_journals = true},
-      SealStep{.seal = 2, .durability = storage::StepDurability::none},
+      SealStep{.seal = 2, .durability = storage::StepDurability::none, .chunk_step = 6},
       Goodbye{},
       AskReport{},
       Stop{},
@@ -86,7 +87,12 @@ inline std::vector<Message> test_messages() {
                             .hosts = {"node0", "node1"}},
                   .step = {.path = "/a", .seal = 2, .update = update}},
       ShareRecorded{3, {error}},
-      Published{3}};
+      Published{3},
+      EncodedChunks{
+          .seal = 2,
+          .encoded = "map",
+          .chunks = {
+              {.chunk = 7, .place = {.file = 0, .offset = 1 << 20, .bytes = 99, .skipped = 1}}}}};
 }
 
 }  // namespace weir::transport

@@ -53,10 +53,11 @@ def equal(comm, folder: Path, file_format: str, checksum: str) -> None:
 
 
 def encoded(comm, folder: Path, file_format: str, codec: str, *shards: str) -> None:
-    """Writes the same encoded steps without and with a stager, also parts of chunks.
+    """Writes the same encoded steps without and with stagers, also parts of chunks.
 
-    Prints how many bytes the stager was handed.
+    Prints how many bytes each stager was handed.
     """
+    columns = [SHAPE[1] * rank // comm.size for rank in (comm.rank, comm.rank + 1)]
     for name, staging in (("none", "none"), ("node", given_staging())):
         with weir.Session(comm, staging=staging) as session:
             path = path_of(folder, file_format, name)
@@ -66,15 +67,17 @@ def encoded(comm, folder: Path, file_format: str, codec: str, *shards: str) -> N
                 writer.file.begin_step()
                 # Written twice: where chunks are written in part, they are decoded and changed.
                 writer.put(writer.density, writer.blocks, density(step + 5))
-                writer.put(writer.density, writer.blocks, density(step))
+                for row in range(0, SHAPE[0], 5):
+                    own = density(step)[row : row + 5, slice(*columns)]
+                    writer.density.write_region((row, columns[0], 0), own.copy())
                 writer.put(writer.counts, writer.turns, counts(step))
                 got = np.zeros(writer.turns.shape, "int32")
                 writer.counts.read(writer.turns, got)
                 writer.file.end_step()
             writer.file.wait_for_step(60)
             if name == "node" and comm.rank == 0:
-                handed = given_stagers()[0].report()["sessions"][0]["written_bytes"]
-                sys.stdout.write(f"{handed}\n")
+                reports = [one.report() for one in given_stagers()]
+                sys.stdout.writelines(f"{one['sessions'][0]['written_bytes']}\n" for one in reports)
             comm.Barrier()
             writer.file.close()
 
@@ -154,6 +157,36 @@ def steps_of_two_files(comm, folder: Path, file_format: str, codec: str) -> None
                 other.file.abort_step()
         one.file.close()
         other.file.close()
+
+
+def other_stagers(comm, folder: Path, file_format: str, codec: str) -> None:
+    """Writes an array together with one in shards of long rows, in a step of its own and not.
+
+    All these shards are written by one aggregator, and so are the chunks in the same call.
+    """
+    shape = (1, 9 << 20)
+    with weir.Session(comm, staging=given_staging()) as session:
+        writer = Writer(session, path_of(folder, file_format), file_format, codec)
+        other = session.create_file(str(path_of(folder, "zarr", "other")), format="zarr")
+        long = other.define("long", shape, "float64", chunks=(1, 1 << 20), shards=shape,
+                            codec="crc32c", steps=True)  # fmt: skip
+        parts = session.distribution(shape, "*,BLOCK")
+        other.begin_step()
+        both = [(writer.density, writer.blocks, part_of(density(0), writer.blocks)),
+                (long, parts, np.zeros(parts.shape))]  # fmt: skip
+        writer.file.begin_step()
+        writer.put(writer.density, writer.blocks, density(1))
+        with raises(weir.Error, match="write it in a call of its own"):
+            session.write_many(both)
+        writer.file.abort_step()
+        writer = Writer(session, path_of(folder, file_format), file_format, codec)
+        writer.file.begin_step()
+        both[0] = (writer.density, *both[0][1:])
+        session.write_many(both)
+        writer.put(writer.counts, writer.turns, counts(0))
+        writer.file.end_step()
+        writer.file.close()
+        other.abort_step()
 
 
 def told(comm, folder: Path, file_format: str, codec: str, *shards: str) -> None:
@@ -555,10 +588,10 @@ def of_another_user(comm, folder: Path, file_format: str, user: str) -> None:
     many(comm, folder, file_format, "1")
 
 
-def acknowledged(comm, folder: Path, file_format: str, steps: str) -> None:
+def acknowledged(comm, folder: Path, file_format: str, steps: str, *codec: str) -> None:
     """Prints a line when a step has ended."""
     session = weir.Session(comm, staging=given_staging())
-    writer = Writer(session, path_of(folder, file_format), file_format, checksum="crc32c")
+    writer = Writer(session, path_of(folder, file_format), file_format, *codec, checksum="crc32c")
     for step in range(int(steps)):
         writer.step(step)
         if comm.rank == 0:

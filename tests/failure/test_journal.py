@@ -333,19 +333,20 @@ def test_with_journals_all_stagers_killed_at_any_time_cost_no_step(
         expect_all_steps(path, told, journals, [0, 1])
 
 
-@pytest.mark.parametrize("file_format", ["hdf5", "cdf5", "zarr", "raw"])
+@pytest.mark.parametrize("layout", ["hdf5", "cdf5", "zarr", "raw", "zarr,zstd:3"])
 @pytest.mark.parametrize("victim", [0, 1])
 def test_with_journals_one_of_several_stagers_killed_at_any_time_costs_no_step(
-    tmp_path: Path, file_format: str, victim: int
+    tmp_path: Path, layout: str, victim: int
 ) -> None:
     """The other one goes on, and stores its share when its program has ended."""
+    file_format, *codec = layout.split(",")
     path = tmp_path / f"out.{SUFFIXES[file_format]}"
     journals = tmp_path / "journals"
     both = start_service(2, "--stager-memory", "16m", journals=journals)
     try:
         both.more["WEIR_DURABILITY"] = "journal"
         _, told, said = ended_without_stager(
-            path, 0.02, "acknowledged", tmp_path, file_format, "200", one=both,
+            path, 0.02, "acknowledged", tmp_path, file_format, "200", *codec, one=both,
             victim=(both, *both.others)[victim],
         )  # fmt: skip
         assert "stager" in said, said
@@ -467,18 +468,22 @@ def test_with_durability_journal_a_step_that_has_no_room_in_it_ends_when_it_is_s
 
 
 @pytest.mark.parametrize("durability", ["journal", "step"])
-def test_steps_with_chunks_in_a_table_are_in_no_journal(tmp_path: Path, durability: str) -> None:
+@pytest.mark.parametrize("count", [1, 2])
+def test_steps_with_chunks_in_a_table_are_in_no_journal(
+    tmp_path: Path, durability: str, count: int
+) -> None:
     """With durability "journal" they end when they are stored, as safe as that."""
-    journal = tmp_path / "journal"
-    one = start_with_journal(journal)
+    journals = tmp_path / "journals"
+    one = start_for_nodes(count, "--stager-memory", "64m", journals=journals)
     one.more["WEIR_DURABILITY"] = durability
     try:
         ended = run(one, "awaits_journal", tmp_path, "hdf5", "3", "deflate:1")
         assert ended.returncode == 0, ended.stdout + ended.stderr
         if durability == "journal":
             assert ended.stdout == "0 stored\n1 stored\n2 stored\n"
-        assert "its chunks with a codec" in one.report()["journal_failure"]
-        assert not list(journal.iterdir())
+        for each in (one, *one.others):
+            assert "its chunks with a codec" in each.report()["journal_failure"]
+        assert not list(journals.glob("*/*"))
         assert steps_in(tmp_path / "out.h5") == 3
     finally:
         one.kill()

@@ -76,11 +76,10 @@ def test_a_lost_step_is_named_and_written_again(
     assert steps_in(path) == 4
 
 
-@pytest.mark.parametrize("file_format", ["hdf5", "zarr"])
+@pytest.mark.parametrize("layout", ["hdf5", "zarr", "hdf5,zstd:3", "zarr,zstd:3"])
 @pytest.mark.parametrize("killed", [0, 1])
-def test_ranks_of_all_nodes_write_what_follows(
-    tmp_path: Path, file_format: str, killed: int
-) -> None:
+def test_ranks_of_all_nodes_write_what_follows(tmp_path: Path, layout: str, killed: int) -> None:
+    file_format, *codec = layout.split(",")
     one = start_for_nodes(2, "--stager-memory", "64m")
     victim = (one, *one.others)[killed]
     try:
@@ -88,7 +87,8 @@ def test_ranks_of_all_nodes_write_what_follows(
             folder = tmp_path / f"weir-{when}"
             folder.mkdir()
             victim = (one, *one.others)[killed]
-            ended = run(one, "goes_on", folder, file_format, "5", when, str(victim.pid))
+            how = ",".join([when, *codec])
+            ended = run(one, "goes_on", folder, file_format, "5", how, str(victim.pid))
             assert ended.returncode == 0, ended.stdout + ended.stderr
             assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
             assert steps_in(folder / f"out.{SUFFIXES[file_format]}") == 5
@@ -112,6 +112,28 @@ def test_a_stager_killed_at_any_time_costs_only_named_steps(tmp_path: Path, layo
         assert told == "60 steps\n"
         assert said.count(LOST_LINE) == 1, said
         assert steps_in(path) == 60
+
+
+@pytest.mark.parametrize("killed", [0, 1])
+def test_one_of_several_stagers_that_encode_is_killed_at_any_time(
+    tmp_path: Path, killed: int
+) -> None:
+    """A step has the chunks of both stagers, or the ranks write it again."""
+    for pause in (0.0, 0.02, 0.1):
+        folder = tmp_path / f"weir-{pause}"
+        folder.mkdir()
+        both = start_for_nodes(2, "--stager-memory", "16m")
+        try:
+            status, told, said = ended_without_stager(
+                folder / "out.h5", pause, "goes_on", folder, "hdf5", "60", "any_time,zstd:3",
+                one=both, victim=(both, *both.others)[killed],
+            )  # fmt: skip
+            assert status == 0, told + said
+            assert told == "60 steps\n"
+            assert said.count(LOST_LINE) == 1, said
+            assert steps_in(folder / "out.h5") == 60
+        finally:
+            both.kill()
 
 
 @pytest.mark.parametrize("file_format", ["hdf5", "raw"])

@@ -96,6 +96,45 @@ def test_a_stager_encodes_the_chunks_of_zarr(
     assert bytes_below(paths[0]) == bytes_below(paths[1])
 
 
+@pytest.mark.parametrize(("file_format", "codec"), [("hdf5", "deflate:1"), ("zarr", "zstd:3")])
+@pytest.mark.parametrize(("count", "ranks", "ranks_per_node"), [(2, 3, 1), (3, 4, 1), (2, 4, 4)])
+def test_each_of_several_stagers_encodes_chunks(
+    tmp_path: Path, file_format: str, codec: str, count: int, ranks: int, ranks_per_node: int
+) -> None:
+    """Also where later calls of a step write parts of chunks that earlier ones have written."""
+    one = start_for_nodes(count, "--stager-memory", "64m")
+    try:
+        ended = run(one, "encoded", tmp_path, file_format, codec, ranks=ranks,
+                    ranks_per_node=ranks_per_node)  # fmt: skip
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        one.wait_until_stored()
+        handed = list(map(int, ended.stdout.split()))
+        assert sum(handed) == 3 * (2 * density(0).nbytes + counts(0).nbytes)
+        if ranks_per_node == 1:  # each rank is an aggregator then
+            assert min(handed) > 3 * counts(0).nbytes, "a stager has encoded nothing"
+        paths = [tmp_path / f"{name}.{SUFFIXES[file_format]}" for name in ("none", "node")]
+        assert [steps_in(path) for path in paths] == [3, 3]
+        if file_format == "zarr":
+            assert bytes_below(paths[0]) == bytes_below(paths[1])
+        elif shutil.which("h5diff") is not None:
+            compared = subprocess.run(["h5diff", *paths], capture_output=True, text=True,
+                                      timeout=60, check=False)  # fmt: skip
+            assert compared.returncode == 0, compared.stdout + compared.stderr
+    finally:
+        one.kill()
+
+
+def test_no_chunk_of_a_step_goes_to_two_stagers(tmp_path: Path) -> None:
+    one = start_for_nodes(2, "--stager-memory", "64m")
+    try:
+        ended = run(one, "other_stagers", tmp_path, "hdf5", "zstd:1", ranks=4, ranks_per_node=4)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        one.wait_until_stored()
+        assert steps_in(tmp_path / "out.h5") == 1
+    finally:
+        one.kill()
+
+
 @pytest.mark.parametrize(
     ("file_format", "layout", "why"),
     [
@@ -152,25 +191,24 @@ def test_hdf5_finds_no_difference_to_a_file_that_ranks_wrote(
     assert without_offsets(dumped[0]) == without_offsets(dumped[1])
 
 
-@wherever
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_chunks_that_a_stager_has_encoded_are_read_back(
-    tmp_path: Path, stager: Stager, ranks: int
+def test_chunks_that_stagers_have_encoded_are_read_back(
+    tmp_path: Path, stagers: Stager, ranks: int
 ) -> None:
     """Where they are in an HDF5 file is known only after the step has ended."""
-    ended = run(stager, "read_encoded", tmp_path, "hdf5", "shuffle,deflate:1", ranks=ranks)
+    ended = run(stagers, "read_encoded", tmp_path, "hdf5", "shuffle,deflate:1", ranks=ranks)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    stager.wait_until_stored()
+    stagers.wait_until_stored()
     for name in ("none", "node"):
         assert steps_in(tmp_path / f"{name}.h5") == 3
         with weir.open(tmp_path / f"{name}.h5") as file:
             assert (file["fixed"][...] == density(9)).all()
 
 
-def test_chunks_of_two_files_are_encoded_at_a_time(tmp_path: Path, stager: Stager) -> None:
-    ended = run(stager, "steps_of_two_files", tmp_path, "hdf5", "zstd:1", ranks=2)
+def test_chunks_of_two_files_are_encoded_at_a_time(tmp_path: Path, stagers: Stager) -> None:
+    ended = run(stagers, "steps_of_two_files", tmp_path, "hdf5", "zstd:1", ranks=2)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    stager.wait_until_stored()
+    stagers.wait_until_stored()
     assert [steps_in(tmp_path / f"{name}.h5") for name in ("a", "b")] == [2, 2]
 
 

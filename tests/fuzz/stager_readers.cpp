@@ -410,6 +410,8 @@ std::vector<Bytes> conversation_seeds(const std::string& /*folder*/) {
   sends(2, transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
   sends(remote, transport::Peer{.session = {std::byte{9}}, .secret = "secret", .host = "h"});
   sends(2, transport::CommitStep{.path = "f", .seal = 1, .update = {}});
+  sends(remote,
+        transport::EncodedChunks{.seal = 1, .encoded = "a", .chunks = {{.chunk = 1, .place = {}}}});
   sends(remote, transport::Sealed{1});
   sends(2, transport::Await{1});
   happens(Happening::job_has_no_space);

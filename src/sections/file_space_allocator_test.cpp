@@ -1,4 +1,4 @@
-#include "aggregation/file_space_allocator.hpp"
+#include "sections/file_space_allocator.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace weir::aggregation {
+namespace weir::storage {
 namespace {
 
 TEST(FileSpaceAllocator, NoTwoChunksOverlapWhoeverTakesThem) {
@@ -31,4 +31,4 @@ TEST(FileSpaceAllocator, RefusesWhatHasNoPlace) {
 }
 
 }  // namespace
-}  // namespace weir::aggregation
+}  // namespace weir::storage

@@ -1,16 +1,16 @@
-#include "aggregation/file_space_allocator.hpp"
+#include "sections/file_space_allocator.hpp"
 
 #include <fmt/format.h>
 
 #include "common/checked.hpp"
 
-namespace weir::aggregation {
+namespace weir::storage {
 
 Result<std::int64_t> FileSpaceAllocator::take(std::int64_t bytes) {
   if (own_ < 0 || bytes > region_bytes_) {
     return invalid_argument(
         fmt::format("no space in the file for an encoded chunk of {} bytes: {}", bytes,
-                    own_ < 0 ? "this rank is not an aggregator" : "it is longer than expected"));
+                    own_ < 0 ? "this process writes none" : "it is longer than expected"));
   }
   if (end_ - at_ < bytes) {
     const auto before = checked_multiply(next_region_, region_bytes_);
@@ -19,11 +19,11 @@ Result<std::int64_t> FileSpaceAllocator::take(std::int64_t bytes) {
     if (!end) return invalid_argument("encoded chunks do not fit into a file of 2^63 bytes");
     at_ = *begin;
     end_ = *end;
-    next_region_ += aggregators_;
+    next_region_ += writers_;
   }
   const std::int64_t place = at_;
   at_ += bytes;
   return place;
 }
 
-}  // namespace weir::aggregation
+}  // namespace weir::storage
