@@ -1,37 +1,21 @@
-// Calls on files that are laid out: opening, steps, queries and closing.
+// Calls on files that are laid out: opening, steps, queries of steps, and closing.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "array/fingerprint.hpp"
 #include "capi/chosen_chunks.hpp"
+#include "capi/definition.hpp"
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
 
 namespace weir::capi {
 namespace {
-
-std::unique_ptr<weir_array> handle_of(weir_file& file, std::int64_t number) {
-  auto handle = std::make_unique<weir_array>();
-  handle->session = file.session;
-  handle->container = &file;
-  handle->number = static_cast<std::size_t>(number);
-  handle->file = &file.open->array(number);
-  handle->shape = handle->file->shape();
-  handle->type = handle->file->type();
-  handle->type_name = handle->type.name();
-  handle->text =
-      fmt::format("array {} '{}' in '{}' ({} {})", ++file.session->handles_made,
-                  handle->file->name(), file.path, handle->shape.text(), handle->type_name);
-  return handle;
-}
 
 Outcome open(weir_session& session, const char* path, const weir_file_open_options* options,
              weir_file** result) {
@@ -81,87 +65,21 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
       });
 }
 
-// A hash of what a program has defined, which is equal on all ranks.
-class Definition {
- public:
-  void add(const storage::FileDescription& file);
-  [[nodiscard]] std::string text() const { return fmt::format("definition {:016x}", all_.value()); }
-
- private:
-  void add(std::uint64_t number) { all_.add(static_cast<std::int64_t>(number)); }
-  void add(std::string_view text) {
-    add(std::uint64_t{text.size()});
-    for (const char letter : text) add(std::uint64_t{static_cast<unsigned char>(letter)});
-  }
-  void add(const std::vector<storage::Attribute>& attributes);
-
-  array::Fingerprint all_;
-};
-
-void Definition::add(const storage::FileDescription& file) {
-  const auto add_numbers = [&](const std::optional<array::Indices>& numbers) {
-    add(static_cast<std::uint64_t>(numbers ? numbers->size() : -1));
-    for (int d = 0; numbers && d < numbers->size(); ++d) {
-      add(static_cast<std::uint64_t>((*numbers)[d]));
-    }
-  };
-  for (const storage::ArrayDescription& one : file.arrays) {
-    add(one.name);
-    add_numbers(one.shape.extents());
-    add(one.type.name());
-    const bool column_major = one.order == array::Order::column_major;
-    add(std::uint64_t{column_major} << 1U | std::uint64_t{one.grows});
-    add_numbers(one.chunk_extents);
-    add_numbers(one.shard_extents);
-    add(std::uint64_t{one.dimension_names.size()});
-    for (const std::string& name : one.dimension_names) add(name);
-    add(one.fill.size());
-    for (const std::byte byte : one.fill) add(std::to_integer<std::uint64_t>(byte));
-    if (!one.codecs.empty()) add(storage::pipeline_text(one.codecs));
-    add(one.attributes);
-  }
-  for (const storage::GroupDescription& one : file.groups) {
-    add(one.name);
-    add(one.attributes);
-  }
-  add(static_cast<std::uint64_t>(file.alignment));
-  add(file.striping.text());
-}
-
-void Definition::add(const std::vector<storage::Attribute>& attributes) {
-  add(attributes.size());
-  for (const storage::Attribute& one : attributes) {
-    add(one.name);
-    add(one.value.index());
-    if (const auto* text = std::get_if<std::string>(&one.value)) add(*text);
-    if (const auto* texts = std::get_if<std::vector<std::string>>(&one.value)) {
-      add(texts->size());
-      for (const std::string& text : *texts) add(text);
-    }
-    const auto bytes = storage::number_bytes(one.value);
-    add(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-  }
-}
-
 // Returns the state on which the call depends, for ranks to compare; before the file is laid out,
 // this is the definition.
 std::string state_of(const weir_file& file) {
   if (file.open != nullptr) {
     std::string added;
     if (!file.added.empty()) {
-      Definition defined;
-      defined.add(
-          storage::FileDescription{.arrays = file.added.arrays, .groups = file.added.attributes});
-      added = ", adding " + defined.text();
+      added = ", adding " +
+              definition_text({.arrays = file.added.arrays, .groups = file.added.attributes});
     }
     return fmt::format("{} steps{}{}", file.open->steps(), file.open->in_step() ? ", in one" : "",
                        added);
   }
   const aggregation::FileSettings& settings = file.settings;
-  Definition definition;
-  definition.add(file.description);
   return fmt::format(
-      "{}, format {}, durability {}, checksum {}, unwritten {}", definition.text(),
+      "{}, format {}, durability {}, checksum {}, unwritten {}", definition_text(file.description),
       quoted(settings.format.c_str()),
       aggregation::name_of(aggregation::FileDurability{settings.durability, settings.in_journal}),
       settings.checksum ? static_cast<int>(*settings.checksum) : -1,
@@ -362,58 +280,6 @@ Outcome close(weir_file& file) {
   return outcome;
 }
 
-Outcome find_array(weir_file& file, const char* name, weir_array** result) {
-  if (name == nullptr) return bad_argument("weir_file_array: name is null");
-  if (file.open == nullptr) {
-    const auto& described = file.description.arrays;
-    const auto found = std::find_if(described.begin(), described.end(),
-                                    [&](const auto& one) { return one.name == name; });
-    if (found == described.end()) {
-      return bad_argument(
-          fmt::format("weir_file_array: {1} has no array {0}", quoted(name), file.text));
-    }
-    *result = file.arrays[static_cast<std::size_t>(found - described.begin())].get();
-    return {};
-  }
-  for (std::size_t i = 0; i < file.added.arrays.size(); ++i) {
-    if (file.added.arrays[i].name != name) continue;
-    *result = file.added_arrays[i].get();
-    return {};
-  }
-  const auto stored = file.open->map().get(name);
-  if (!stored) return outcome_of(stored.error(), "weir_file_array");
-  const auto number = static_cast<std::size_t>(stored.value() - file.open->map().arrays.data());
-  if (file.arrays[number] == nullptr) {
-    file.arrays[number] = handle_of(file, static_cast<std::int64_t>(number));
-    file.session->known_arrays.insert(file.arrays[number].get());
-  }
-  *result = file.arrays[number].get();
-  return {};
-}
-
-// Returns the description of a defined or stored array; null if there is no array of this number.
-const storage::ArrayDescription* description_at(const weir_file& file, std::int64_t number) {
-  if (number < 0) return nullptr;
-  const auto at = static_cast<std::size_t>(number);
-  if (file.open == nullptr) {
-    return at < file.description.arrays.size() ? &file.description.arrays[at] : nullptr;
-  }
-  const auto& arrays = file.open->map().arrays;
-  return at < arrays.size() ? &arrays[at].description : nullptr;
-}
-
-const storage::ArrayDescription* description_of(const weir_array& array) {
-  if (array.container == nullptr) return nullptr;
-  const auto& added = array.container->added_arrays;
-  for (std::size_t i = 0; i < added.size(); ++i) {
-    if (added[i].get() == &array) return &array.container->added.arrays[i];
-  }
-  const auto& arrays = array.container->arrays;
-  const auto found = std::find_if(arrays.begin(), arrays.end(),
-                                  [&](const auto& one) { return one.get() == &array; });
-  return found == arrays.end() ? nullptr : description_at(*array.container, found - arrays.begin());
-}
-
 }  // namespace
 }  // namespace weir::capi
 
@@ -523,59 +389,6 @@ int weir_file_select_step(weir_file* file, std::int64_t step) {
     }
     return weir::capi::outcome_of(file->open->select_step(step), call);
   });
-}
-
-std::int64_t weir_file_arrays(const weir_file* file) {
-  if (file == nullptr) {
-    return weir::capi::report(weir::capi::null_argument("weir_file_arrays", "file"));
-  }
-  return static_cast<std::int64_t>(file->arrays.size());
-}
-
-const char* weir_file_array_name(const weir_file* file, std::int64_t number) {
-  if (file == nullptr) {
-    weir::capi::report(weir::capi::null_argument("weir_file_array_name", "file"));
-    return nullptr;
-  }
-  const auto* const described = weir::capi::description_at(*file, number);
-  if (described != nullptr) return described->name.c_str();
-  weir::capi::report(weir::capi::bad_argument(
-      fmt::format("weir_file_array_name: number is {}, but there are {} arrays, numbered from 0",
-                  number, file->arrays.size())));
-  return nullptr;
-}
-
-int weir_file_array(weir_file* file, const char* name, weir_array** array) {
-  if (array != nullptr) *array = nullptr;
-  return weir::capi::report_outcome_of([&] {
-    if (file == nullptr) return weir::capi::null_argument("weir_file_array", "file");
-    if (array == nullptr) return weir::capi::null_argument("weir_file_array", "array");
-    return weir::capi::find_array(*file, name, array);
-  });
-}
-
-std::int32_t weir_array_has_steps(const weir_array* array) {
-  if (array == nullptr) {
-    return weir::capi::report(weir::capi::null_argument("weir_array_has_steps", "array"));
-  }
-  const auto* const described = weir::capi::description_of(*array);
-  return described != nullptr && described->grows ? 1 : 0;
-}
-
-const char* weir_array_dimension_name(const weir_array* array, std::int32_t dimension) {
-  if (array == nullptr) {
-    weir::capi::report(weir::capi::null_argument("weir_array_dimension_name", "array"));
-    return nullptr;
-  }
-  if (dimension < 0 || dimension >= array->shape.dimensions()) {
-    weir::capi::report(weir::capi::bad_argument(fmt::format(
-        "weir_array_dimension_name: dimension {} does not exist in {}", dimension, array->text)));
-    return nullptr;
-  }
-  const auto* const described = weir::capi::description_of(*array);
-  if (described == nullptr) return "";
-  const auto at = static_cast<std::size_t>(dimension) + (described->grows ? 1U : 0U);
-  return at < described->dimension_names.size() ? described->dimension_names[at].c_str() : "";
 }
 
 int weir_file_close(weir_file** file) {

@@ -9,7 +9,7 @@ module weir_arrays
   use weir_constants, only: weir_column_major, weir_e_argument, weir_max_dimensions, &
                             weir_shared_file
   use weir_distributions, only: weir_distribution
-  use weir_outcomes, only: place_names, settle, text_at, with_null
+  use weir_outcomes, only: lend_text, place_names, settle, text_at, with_null
   use weir_sessions, only: weir_session
   implicit none
   private
@@ -116,10 +116,7 @@ contains
       in_c%stripe_count = options%stripe_count
       in_c%stripe_bytes = options%stripe_bytes
       in_c%first_target = options%first_target
-      if (allocated(options%pool)) then
-        pool = with_null(options%pool)
-        in_c%pool = c_loc(pool)
-      end if
+      call lend_text(options%pool, pool, in_c%pool)
       in_c%natural_chunks = options%natural_chunks%handle
       ! Extents for a wrong number of dimensions are refused on all ranks alike.
       if (allocated(options%chunks)) then

@@ -25,7 +25,7 @@ module weir_files
   use weir_constants, only: weir_column_major, weir_e_argument, weir_ok
   use weir_distributions, only: weir_distribution
   use weir_memory, only: describe
-  use weir_outcomes, only: place_names, settle, text_at, with_null
+  use weir_outcomes, only: lend_text, place_names, settle, text_at, with_null
   use weir_sessions, only: weir_session
   implicit none
   private
@@ -147,30 +147,12 @@ contains
       in_c%stripe_count = options%stripe_count
       in_c%stripe_bytes = options%stripe_bytes
       in_c%first_target = options%first_target
-      if (allocated(options%pool)) then
-        pool = with_null(options%pool)
-        in_c%pool = c_loc(pool)
-      end if
-      if (allocated(options%format)) then
-        format = with_null(options%format)
-        in_c%format = c_loc(format)
-      end if
-      if (allocated(options%durability)) then
-        durability = with_null(options%durability)
-        in_c%durability = c_loc(durability)
-      end if
-      if (allocated(options%step_dimension)) then
-        step_dimension = with_null(options%step_dimension)
-        in_c%step_dimension = c_loc(step_dimension)
-      end if
-      if (allocated(options%checksum)) then
-        checksum = with_null(options%checksum)
-        in_c%checksum = c_loc(checksum)
-      end if
-      if (allocated(options%unwritten)) then
-        unwritten = with_null(options%unwritten)
-        in_c%unwritten = c_loc(unwritten)
-      end if
+      call lend_text(options%pool, pool, in_c%pool)
+      call lend_text(options%format, format, in_c%format)
+      call lend_text(options%durability, durability, in_c%durability)
+      call lend_text(options%step_dimension, step_dimension, in_c%step_dimension)
+      call lend_text(options%checksum, checksum, in_c%checksum)
+      call lend_text(options%unwritten, unwritten, in_c%unwritten)
     end if
     file%session = session%handle
     call settle(c_file_create(session%handle, with_null(path), in_c, file%handle), status)
@@ -189,18 +171,9 @@ contains
     if (present(options)) then
       in_c%read_only = merge(1, 0, options%read_only)
       in_c%rewrite = merge(1, 0, options%rewrite)
-      if (allocated(options%durability)) then
-        durability = with_null(options%durability)
-        in_c%durability = c_loc(durability)
-      end if
-      if (allocated(options%checksum)) then
-        checksum = with_null(options%checksum)
-        in_c%checksum = c_loc(checksum)
-      end if
-      if (allocated(options%unwritten)) then
-        unwritten = with_null(options%unwritten)
-        in_c%unwritten = c_loc(unwritten)
-      end if
+      call lend_text(options%durability, durability, in_c%durability)
+      call lend_text(options%checksum, checksum, in_c%checksum)
+      call lend_text(options%unwritten, unwritten, in_c%unwritten)
     end if
     file%session = session%handle
     call settle(c_file_open(session%handle, with_null(path), in_c, file%handle), status)
@@ -253,10 +226,7 @@ contains
       call turn(options%chunks, chunks, in_c%chunks)
       call turn(options%typical_request, typical_request, in_c%typical_request)
       call turn(options%shards, shards, in_c%shards)
-      if (allocated(options%codec)) then
-        codec = with_null(options%codec)
-        in_c%codec = c_loc(codec)
-      end if
+      call lend_text(options%codec, codec, in_c%codec)
       if (allocated(options%dimension_names)) then
         if (size(options%dimension_names) == size(shape)) then
           call place_names(options%dimension_names, .true., names, places)

@@ -6,7 +6,7 @@ module weir_outcomes
   use weir_bindings, only: c_last_error, c_version
   implicit none
   private
-  public :: settle, text_at, with_null, place_names, reversed_formats
+  public :: settle, text_at, with_null, lend_text, place_names, reversed_formats
   public :: weir_last_error, weir_version
 
   ! Stores a code in `status` if it is present. If it is absent, a failure prints a line and stops
@@ -80,6 +80,17 @@ contains
     character(kind=c_char, len=:), allocatable :: in_c
     in_c = trim(text)//c_null_char
   end function
+
+  ! Lets `place` point to an option's text for C; an option that is not allocated leaves it as it
+  ! is. `kept` has the text, and must be a target that lives until C has read it.
+  subroutine lend_text(option, kept, place)
+    character(len=:), allocatable, intent(in) :: option
+    character(kind=c_char, len=:), allocatable, target, intent(inout) :: kept
+    type(c_ptr), intent(inout) :: place
+    if (.not. allocated(option)) return
+    kept = with_null(option)
+    place = c_loc(kept)
+  end subroutine
 
   ! Makes a C array of strings; if `turned`, the last string comes first. `places` points into
   ! `characters`, which must not be changed meanwhile.

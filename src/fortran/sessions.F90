@@ -1,11 +1,11 @@
 ! Sessions: the ranks of a communicator that do I/O together.
 module weir_sessions
-  use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int32_t, c_loc, c_null_ptr, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int32_t, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int64, real64
   use weir_bindings, only: c_finalize_staging, c_init_staging, c_session_abandon, &
                            c_session_abandon_because, c_session_close, c_session_figures, &
                            c_session_open, session_options_in_c, weir_figures
-  use weir_outcomes, only: settle, with_null
+  use weir_outcomes, only: lend_text, settle, with_null
 #ifdef WEIR_HAVE_MPI_F08
   use mpi_f08, only: mpi_comm
 #endif
@@ -123,10 +123,7 @@ contains
     if (present(options)) then
       in_c%deadline_seconds = options%deadline_seconds
       in_c%ranks_per_node = options%ranks_per_node
-      if (allocated(options%staging)) then
-        staging = with_null(options%staging)
-        in_c%staging = c_loc(staging)
-      end if
+      call lend_text(options%staging, staging, in_c%staging)
     end if
     code = c_init_staging(int(communicator, c_int32_t), in_c, made)
     program = int(made)
@@ -185,38 +182,14 @@ contains
     in_c%stripe_bytes = options%stripe_bytes
     in_c%lock_bytes = options%lock_bytes
     in_c%targets = options%targets
-    if (allocated(options%strategy)) then
-      strategy = with_null(options%strategy)
-      in_c%strategy = c_loc(strategy)
-    end if
-    if (allocated(options%platform)) then
-      platform = with_null(options%platform)
-      in_c%platform = c_loc(platform)
-    end if
-    if (allocated(options%engine)) then
-      engine = with_null(options%engine)
-      in_c%engine = c_loc(engine)
-    end if
-    if (allocated(options%staging)) then
-      staging = with_null(options%staging)
-      in_c%staging = c_loc(staging)
-    end if
-    if (allocated(options%io_groups)) then
-      io_groups = with_null(options%io_groups)
-      in_c%io_groups = c_loc(io_groups)
-    end if
-    if (allocated(options%aggregator_placement)) then
-      aggregator_placement = with_null(options%aggregator_placement)
-      in_c%aggregator_placement = c_loc(aggregator_placement)
-    end if
-    if (allocated(options%staging_lost)) then
-      staging_lost = with_null(options%staging_lost)
-      in_c%staging_lost = c_loc(staging_lost)
-    end if
-    if (allocated(options%durability)) then
-      durability = with_null(options%durability)
-      in_c%durability = c_loc(durability)
-    end if
+    call lend_text(options%strategy, strategy, in_c%strategy)
+    call lend_text(options%platform, platform, in_c%platform)
+    call lend_text(options%engine, engine, in_c%engine)
+    call lend_text(options%staging, staging, in_c%staging)
+    call lend_text(options%io_groups, io_groups, in_c%io_groups)
+    call lend_text(options%aggregator_placement, aggregator_placement, in_c%aggregator_placement)
+    call lend_text(options%staging_lost, staging_lost, in_c%staging_lost)
+    call lend_text(options%durability, durability, in_c%durability)
     call settle(c_session_open(int(communicator, c_int32_t), in_c, session%handle), status)
   end subroutine
 

@@ -35,6 +35,7 @@ namespace {
 using array::BytePattern;
 using takeover::from_handle;
 using takeover::RankGroup;
+using takeover::TypedMemory;
 
 // More patterns than these are exchanged only if they have so many bytes on average: a rank writes
 // and reads that many in short rows by itself in about the time of an exchange.
@@ -48,19 +49,6 @@ constexpr std::int64_t packed_at_once = std::int64_t{4} << 20;
 
 // MPI has refused to copy bytes between the program's memory and a buffer.
 Error packing_failed() { return Error(ErrorCode::io, "MPI_Pack or MPI_Unpack failed"); }
-
-// Returns where the bytes of a transfer are in memory if they follow each other, or null.
-std::byte* block_of(const Transfer& transfer, MPI_Datatype datatype) {
-  const auto size = takeover::size_of(datatype);
-  MPI_Count lower = 0;
-  MPI_Count spanned = 0;
-  MPI_Type_get_true_extent_x(datatype, &lower, &spanned);
-  if (!size || size->bytes != spanned) return nullptr;  // it has holes: not worth decoding
-  const auto one = takeover::patterns_of(datatype);
-  const auto all = one ? one->repeated(transfer.count, size->extent) : std::nullopt;
-  if (!all || all->patterns().size() != 1 || !all->patterns().front().is_block()) return nullptr;
-  return static_cast<std::byte*>(transfer.memory) + all->offset();
-}
 
 }  // namespace
 
@@ -175,28 +163,23 @@ Reason TakenFile::find_bytes(Part& part) const {
   return takeover::is_shown({&*view_, part.first, part.bytes}) ? Reason::taken : Reason::arguments;
 }
 
-// The MPI library refuses a datatype that is not committed.
-bool TakenFile::is_committed(MPI_Datatype datatype) const {
-  std::byte nothing{};
-  int packed = 0;
-  return MPI_Pack(&nothing, 0, datatype, &nothing, 0, &packed, group_.communicator()) ==
-         MPI_SUCCESS;
+TypedMemory TakenFile::memory_of(const Transfer& transfer) const {
+  return {.begin = static_cast<std::byte*>(transfer.memory),
+          .count = transfer.count,
+          .datatype = from_handle<MPI_Datatype>(transfer.datatype),
+          .communicator = group_.communicator()};
 }
 
-Reason TakenFile::find_memory(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
-  if (!is_committed(datatype)) return Reason::arguments;
+Reason TakenFile::find_memory(const Transfer& transfer, Part& part) const {
+  const TypedMemory memory = memory_of(transfer);
+  if (!memory.is_committed()) return Reason::arguments;
   if (part.bytes == 0) return Reason::taken;
-  part.memory = block_of(transfer, datatype);
+  part.memory = memory.block();
   if (part.memory != nullptr) return Reason::taken;
   if (part.bytes > INT_MAX || transfer.count > INT_MAX) return Reason::memory;  // as of MPI_Pack
   part.packed.resize(static_cast<std::size_t>(part.bytes));
   part.memory = part.packed.data();
-  if (!transfer.writing) return Reason::taken;
-  int packed = 0;
-  const int done =
-      MPI_Pack(transfer.memory, static_cast<int>(transfer.count), datatype, part.memory,
-               static_cast<int>(part.bytes), &packed, group_.communicator());
-  return done == MPI_SUCCESS && packed == part.bytes ? Reason::taken : Reason::memory;
+  return !transfer.writing || memory.pack(part.packed) ? Reason::taken : Reason::memory;
 }
 
 bool TakenFile::is_past_end(const Part& part) const {
@@ -222,7 +205,7 @@ TakenFile::Part TakenFile::part_of(const Transfer& transfer) {
   if (part.reason == Reason::taken && !transfer.writing && is_past_end(part)) {
     part.reason = Reason::past_end;
   }
-  if (part.reason == Reason::taken) part.reason = find_memory(transfer, datatype, part);
+  if (part.reason == Reason::taken) part.reason = find_memory(transfer, part);
   return part;
 }
 
@@ -372,7 +355,7 @@ Moved TakenFile::move_alone(const Transfer& transfer, Short read) {
   Part part;
   part.reason = find_own(transfer, datatype, part);
   if (part.reason != Reason::taken) return {part.reason};
-  const auto moved = move_own(transfer, datatype, part);
+  const auto moved = move_own(transfer, part);
   if (read == Short::is_passed_on && moved && moved.value() < part.bytes) {
     return {Reason::past_end};
   }
@@ -399,17 +382,17 @@ Reason TakenFile::find_own(const Transfer& transfer, MPI_Datatype datatype, Part
     part.memory = static_cast<std::byte*>(transfer.memory);
     return Reason::taken;
   }
-  if (!is_committed(datatype)) return Reason::arguments;
+  const TypedMemory memory = memory_of(transfer);
+  if (!memory.is_committed()) return Reason::arguments;
   if (part.bytes == 0) return Reason::taken;
-  part.memory = block_of(transfer, datatype);
+  part.memory = memory.block();
   const bool is_packable = part.bytes / transfer.count <= INT_MAX;
   return part.memory != nullptr || is_packable ? Reason::taken : Reason::memory;
 }
 
-Result<std::int64_t> TakenFile::move_own(const Transfer& transfer, MPI_Datatype datatype,
-                                         const Part& part) const {
+Result<std::int64_t> TakenFile::move_own(const Transfer& transfer, const Part& part) const {
   if (part.bytes == 0) return std::int64_t{0};
-  if (part.memory == nullptr) return move_packed(transfer, datatype, part);
+  if (part.memory == nullptr) return move_packed(transfer, part);
   if (!part.block) return move_range(transfer.writing, part.first, part.bytes, part.memory);
   if (!transfer.writing) return takeover::read_block(own_, *part.block, part.bytes, part.memory);
   const Status written = takeover::write_block(own_, *part.block, part.bytes, part.memory);
@@ -424,37 +407,28 @@ Result<std::int64_t> TakenFile::move_range(bool writing, std::int64_t first, std
   return written.ok() ? Result<std::int64_t>(bytes) : written.error();
 }
 
-Result<std::int64_t> TakenFile::move_packed(const Transfer& transfer, MPI_Datatype datatype,
-                                            const Part& part) const {
+Result<std::int64_t> TakenFile::move_packed(const Transfer& transfer, const Part& part) const {
   const std::int64_t each = part.bytes / transfer.count;
   const std::int64_t together =
       std::min(transfer.count, std::max<std::int64_t>(1, packed_at_once / each));
-  const auto extent = takeover::size_of(datatype).value_or(takeover::TypeSize{}).extent;
-  std::vector<std::byte> packed(static_cast<std::size_t>(together * each));
+  const TypedMemory all = memory_of(transfer);
+  std::vector<std::byte> buffer(static_cast<std::size_t>(together * each));
   std::int64_t moved = 0;
   for (std::int64_t done = 0; done < transfer.count; done += together) {
-    const int count = static_cast<int>(std::min(together, transfer.count - done));
-    const int bytes = static_cast<int>(count * each);
-    std::byte* const memory = static_cast<std::byte*>(transfer.memory) + done * extent;
-    const auto pack_into = [&](std::byte* buffer) {
-      int at = 0;
-      return MPI_Pack(memory, count, datatype, buffer, bytes, &at, group_.communicator()) ==
-             MPI_SUCCESS;
-    };
-    if (transfer.writing && !pack_into(packed.data())) return packing_failed();
+    const TypedMemory memory = all.elements(done, std::min(together, transfer.count - done));
+    const std::int64_t bytes = memory.count * each;
+    const std::span<std::byte> packed(buffer.data(), static_cast<std::size_t>(bytes));
+    if (transfer.writing && !memory.pack(packed)) return packing_failed();
     const auto some = move_range(transfer.writing, part.first + moved, bytes, packed.data());
     if (!some) return some.error();
     moved += some.value();
     if (transfer.writing) continue;
     if (some.value() < bytes) {  // memory keeps what is not in the file
-      std::vector<std::byte> kept(static_cast<std::size_t>(bytes));
-      if (!pack_into(kept.data())) return packing_failed();
+      std::vector<std::byte> kept(packed.size());
+      if (!memory.pack(kept)) return packing_failed();
       std::copy(kept.begin() + some.value(), kept.end(), packed.begin() + some.value());
     }
-    int at = 0;
-    const int unpacked =
-        MPI_Unpack(packed.data(), bytes, &at, memory, count, datatype, group_.communicator());
-    if (unpacked != MPI_SUCCESS) return packing_failed();
+    if (!memory.unpack(packed)) return packing_failed();
     if (some.value() < bytes) break;
   }
   return moved;
@@ -520,12 +494,7 @@ Moved TakenFile::move_whole(bool writing, const Part& part) const {
 }
 
 void TakenFile::finish(const Transfer& transfer, const Part& part) {
-  if (!transfer.writing && !part.packed.empty()) {
-    int unpacked = 0;
-    MPI_Unpack(part.packed.data(), static_cast<int>(part.bytes), &unpacked, transfer.memory,
-               static_cast<int>(transfer.count), from_handle<MPI_Datatype>(transfer.datatype),
-               group_.communicator());
-  }
+  if (!transfer.writing && !part.packed.empty()) (void)memory_of(transfer).unpack(part.packed);
   if (transfer.from == From::own_pointer) pointer_.set(part.elements);
   if (transfer.way == Way::split) {
     split_bytes_ = part.bytes;

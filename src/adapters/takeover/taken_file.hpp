@@ -35,6 +35,7 @@
 #include "adapters/mpiio/take_over.hpp"
 #include "adapters/takeover/own_pointer.hpp"
 #include "adapters/takeover/rank_group.hpp"
+#include "adapters/takeover/typed_memory.hpp"
 #include "aggregation/byte_file.hpp"
 #include "array/byte_grid.hpp"
 #include "array/byte_pattern.hpp"
@@ -88,10 +89,10 @@ struct TakenFile {
  private:
   // Returns the group in which ranks vote on calls that any of their threads may make.
   [[nodiscard]] const takeover::RankGroup& voters() const { return votes_ ? *votes_ : group_; }
-  // Whether all ranks make this call by their taking threads. Collective.
+  // Returns whether all ranks make this call by their taking threads. Collective.
   [[nodiscard]] bool is_of_taking_threads() const;
 
-  // What this rank has to move.
+  // Says what this rank has to move.
   struct Part {
     Reason reason = Reason::taken;
     std::int64_t bytes = 0;
@@ -105,10 +106,10 @@ struct TakenFile {
     std::optional<std::int64_t> block = {};
   };
 
-  // What independent calls have in common of which all but the place, the memory and the count is
-  // known: their datatype is a predefined one, and the bytes of a call before them were one block.
-  // A program makes thousands of such calls of a few bytes, whose time is that of the system call
-  // and little else.
+  // Says what independent calls have in common of which all but the place, the memory and the count
+  // is known: their datatype is a predefined one, and the bytes of a call before them were one
+  // block. A program makes thousands of such calls of a few bytes, whose time is that of the system
+  // call and little else.
   struct KnownCalls {
     MPI_Datatype datatype = MPI_DATATYPE_NULL;
     std::int64_t bytes = 0;     // of an element of the datatype; 0 if nothing is known
@@ -134,8 +135,8 @@ struct TakenFile {
   Moved move_together(const Transfer& transfer);
   // Moves the parts of all ranks from the shared file pointer on, in the order of the ranks.
   Moved move_ordered(const Transfer& transfer);
-  // What becomes of a read that finds the end of the file: its status tells it, or the MPI library
-  // carries it out.
+  // Says what becomes of a read that finds the end of the file: its status tells it, or the MPI
+  // library carries it out.
   enum class Short : std::uint8_t { is_told, is_passed_on };
   // Moves the part of this rank.
   Moved move_alone(const Transfer& transfer, Short read);
@@ -146,19 +147,16 @@ struct TakenFile {
                    std::int64_t bytes);
   [[nodiscard]] Reason find_own(const Transfer& transfer, MPI_Datatype datatype, Part& part);
   // Returns how many bytes were moved.
-  Result<std::int64_t> move_own(const Transfer& transfer, MPI_Datatype datatype,
-                                const Part& part) const;
-  Result<std::int64_t> move_packed(const Transfer& transfer, MPI_Datatype datatype,
-                                   const Part& part) const;
+  Result<std::int64_t> move_own(const Transfer& transfer, const Part& part) const;
+  Result<std::int64_t> move_packed(const Transfer& transfer, const Part& part) const;
   Result<std::int64_t> move_range(bool writing, std::int64_t first, std::int64_t bytes,
                                   std::byte* memory) const;
 
   [[nodiscard]] Part part_of(const Transfer& transfer);
   [[nodiscard]] Reason find_range(const Transfer& transfer, MPI_Datatype datatype, Part& part);
   [[nodiscard]] Reason find_bytes(Part& part) const;
-  [[nodiscard]] bool is_committed(MPI_Datatype datatype) const;
-  [[nodiscard]] Reason find_memory(const Transfer& transfer, MPI_Datatype datatype,
-                                   Part& part) const;
+  [[nodiscard]] takeover::TypedMemory memory_of(const Transfer& transfer) const;
+  [[nodiscard]] Reason find_memory(const Transfer& transfer, Part& part) const;
   [[nodiscard]] bool is_past_end(const Part& part) const;
   // Moves the boxes of all grids as one request; those of a single grid as regions.
   Moved move_grids(bool writing, const std::vector<array::ByteGrid>& grids, std::byte* memory);
@@ -169,7 +167,7 @@ struct TakenFile {
   Moved move_part(bool writing, const Part& part);
   // Moves the part of this rank, whatever the others do.
   Moved move_whole(bool writing, const Part& part) const;
-  // What this rank has to move of an array in chunks.
+  // Says what this rank has to move of an array in chunks.
   struct PartInChunks {
     array::Region region;
     std::optional<array::Layout> memory;

@@ -86,7 +86,7 @@ Reason TakenFile::find_in_chunks(const StoredChunks& chunks, const ChunkedBlocks
                      std::span(given.memory_strides, static_cast<std::size_t>(extents.size())));
   if (!layout) return Reason::arguments;
   found = {*region, layout.value()};
-  if (is_typed) return find_memory(transfer, datatype, part);
+  if (is_typed) return find_memory(transfer, part);
   part.memory = static_cast<std::byte*>(transfer.memory);
   return Reason::taken;
 }
