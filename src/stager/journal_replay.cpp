@@ -115,6 +115,32 @@ std::string is_foreign(const transport::CommitStep& step, const Status& unreadab
                      unreadable.ok() ? "" : " (" + unreadable.error().text() + ")");
 }
 
+// Returns why nothing can be said of a file now: its file system may not be mounted yet, or refuse
+// what is asked of it.
+Status can_be_compared(const std::string& path) {
+  const std::string place = storage::committed_path(path);
+  for (const std::string& name : {place, storage::folder_of(place)}) {
+    struct stat about {};
+    if (::stat(name.c_str(), &about) == 0) return {};
+    if (errno != ENOENT && errno != ENOTDIR) return system_failure("stat", name, -1, errno);
+  }
+  return Error(ErrorCode::io,
+               "its folder is not there; remove the journal if the folder was removed", path);
+}
+
+// Returns whether an error tells that something else has taken the place of the file.
+bool is_of_another(const Error& error) {
+  constexpr std::array reasons = {ENOENT, ENOTDIR, EISDIR, ELOOP, ENXIO, ESPIPE};
+  return error.code != ErrorCode::io ||
+         std::ranges::find(reasons, error.system_error) != reasons.end();
+}
+
+std::string why_without_lock(const Result<storage::WriterLock>& lock) {
+  if (!lock) return lock.error().message;
+  return lock.value().has_no_locks() ? "its file system has no locks"
+                                     : "its lock cannot be taken in its folder";
+}
+
 // A commit that was killed may have left the file of checksums under its temporary name.
 void name_sums(const transport::CommitStep& step) {
   if (!step.names_sums || !storage::is_on_disk(storage::incomplete_sums_path(step.path))) return;
@@ -145,6 +171,7 @@ Replayed store(const storage::File& journal, const JournaledStep& told,
   const std::string path = storage::printable(step.path);
   const auto progress = storage::progress_of(step.path, told.files.front().known->identity,
                                              step.update, told.before.update);
+  if (!progress && !is_of_another(progress.error())) return stays(told, progress.error().text());
   if (!progress) return {Fate::aside, is_foreign(step, progress.error())};
   if (progress.value() == storage::CommitProgress::is_foreign) {
     return {Fate::aside, is_foreign(step, {})};
@@ -234,6 +261,7 @@ Result<Found> look_at(const WaitingShare& one, const MarksOnDisk& disk) {
   const auto progress =
       storage::progress_of(one.told.step.path, one.told.files.front().known->identity,
                            one.told.step.update, one.told.before.update);
+  if (!progress && !is_of_another(progress.error())) return progress.error();
   if (!progress) found.unreadable = progress.error();
   found.next = next_task(progress ? progress.value() : storage::CommitProgress::is_foreign,
                          found.marks, one.told.share, one.time_ns);
@@ -318,6 +346,9 @@ Replayed go_on_with(const WaitingShare& one, const storage::RootFolder* root) {
   if (Status below = check_below(root, step); !below.ok()) {
     return share_waits(one, below.error().message);
   }
+  if (Status can = can_be_compared(step.path); !can.ok()) {
+    return share_waits(one, can.error().message);
+  }
   const MarksOnDisk disk(step.path);
   // While nothing can be done, programs find the file without a lock. A commit may be under way, so
   // what is found without the lock counts only if the file is as it was.
@@ -328,7 +359,7 @@ Replayed go_on_with(const WaitingShare& one, const storage::RootFolder* root) {
   if (is_idle) return {Fate::waits, one.line};
   auto lock = storage::WriterLock::take_for_shares(step.path);
   if (!lock || !lock.value().is_held()) {
-    return share_waits(one, lock ? "its file system has no locks" : lock.error().message);
+    return share_waits(one, why_without_lock(lock));
   }
   return go_on(one, disk, root);
 }
@@ -353,10 +384,11 @@ std::variant<Replayed, JournaledStep> replay(const storage::File& journal,
                     fmt::format("a step of {} stays in the journal: {}",
                                 storage::printable(told.step.path), below.error().message)};
   }
-  auto lock = storage::WriterLock::take(told.step.path);
-  if (!lock || !lock.value().is_held()) {
-    return stays(told, lock ? "its file system has no locks" : lock.error().message);
+  if (Status can = can_be_compared(told.step.path); !can.ok()) {
+    return stays(told, can.error().message);
   }
+  auto lock = storage::WriterLock::take(told.step.path);
+  if (!lock || !lock.value().is_held()) return stays(told, why_without_lock(lock));
   return store(journal, told, root);
 }
 
@@ -394,11 +426,15 @@ void end_journal(const std::string& name, const Replayed& done, const Tell& say)
   if (!done.line.empty()) say(done.line + kept);
 }
 
+std::int64_t nanoseconds_of(const timespec& time) {
+  return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+
 WaitingShare waiting_share(storage::File journal, JournaledStep told) {
   WaitingShare share{.journal = std::move(journal), .told = std::move(told), .line = {}};
   struct stat about {};
   if (::fstat(share.journal.descriptor(), &about) == 0) {
-    share.time_ns = about.st_mtim.tv_sec * std::int64_t{1'000'000'000} + about.st_mtim.tv_nsec;
+    share.time_ns = nanoseconds_of(about.st_mtim);
   }
   return share;
 }
@@ -457,15 +493,20 @@ std::vector<WaitingShare> replay_journals(const std::string& folder,
                                           const storage::RootFolder* root, const Tell& say,
                                           std::vector<std::string>* in_use) {
   std::error_code failed;
-  std::vector<std::string> names;
+  std::vector<std::pair<std::int64_t, std::string>> found;
   for (std::filesystem::directory_iterator one(folder, failed), end; !failed && one != end;
        one.increment(failed)) {
     const std::string name = one->path().filename().string();
-    if (name.starts_with(journal_prefix) && !name.ends_with(aside_suffix)) {
-      names.push_back(one->path().string());
+    struct stat about {};
+    if (name.starts_with(journal_prefix) && !name.ends_with(aside_suffix) &&
+        ::lstat(one->path().c_str(), &about) == 0) {
+      found.emplace_back(nanoseconds_of(about.st_mtim), one->path().string());
     }
   }
-  std::ranges::sort(names);
+  // A later step of a file takes the place of an earlier one, so it is looked at first.
+  std::ranges::sort(found, std::greater<>());
+  std::vector<std::string> names;
+  for (auto& [time_ns, name] : found) names.push_back(std::move(name));
   std::vector<WaitingShare> shares;
   replay_journals_in_use(names, shares, root, say);
   (void)go_on_with_shares(shares, root, say);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -168,6 +169,62 @@ TEST_F(JournalTest, WritesNotIntoAFileWithOtherSteps) {
   write_text(path(), "2000xxxxyy");
   expect_kept_aside(replay(), "was replaced or changed");
   EXPECT_EQ(text_of(path()), "2000xxxxyy");
+}
+
+TEST_F(JournalTest, StaysWhereTheFileSystemIsNotThere) {
+  const std::string folder = path().substr(0, path().rfind('/'));
+  const std::string elsewhere = folder + ".elsewhere";
+  std::filesystem::create_directory(folder + "/mounted");
+  const std::string mounted = folder + "/mounted/f";
+  write_text(mounted, before);
+  transport::CommitStep of_it = step();
+  of_it.path = mounted;
+  ASSERT_TRUE(open()->end_step(end_of(of_it), true).ok());
+  std::filesystem::rename(folder + "/mounted", elsewhere);
+  const Lines lines = replay();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines.front().find("stays in the journal"), std::string::npos) << lines.front();
+  EXPECT_NE(lines.front().find("its folder is not there"), std::string::npos) << lines.front();
+  std::filesystem::rename(elsewhere, folder + "/mounted");
+  EXPECT_EQ(replay().size(), 1U);
+  EXPECT_EQ(text_of(mounted), "1000000000");
+  EXPECT_TRUE(left().empty());
+}
+
+// The system refuses to read the file, as it may where a server of the file system is away.
+TEST_F(JournalTest, StaysWhereTheFileCannotBeRead) {
+  record();
+  const std::string place = path() + ".first";
+  std::filesystem::rename(path(), place);
+  std::filesystem::create_symlink(std::string(300, 'x'), path());
+  const Lines lines = replay();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines.front().find("stays in the journal"), std::string::npos) << lines.front();
+  std::filesystem::rename(place, path());
+  EXPECT_EQ(replay().size(), 1U);
+  EXPECT_EQ(text_of(path()), after);
+}
+
+// Both were accepted, and nothing of them was stored.
+TEST_F(JournalTest, OfALaterStepIsLookedAtFirst) {
+  record();
+  const std::string earlier = place() + "/weir-journal-aaaaaa";
+  std::filesystem::rename(left().front(), earlier);
+  std::filesystem::last_write_time(
+      earlier, std::filesystem::last_write_time(earlier) - std::chrono::hours(1));
+  transport::CommitStep later = step();
+  later.update.changes = {storage::HeaderWrite{.offset = 0, .bytes = bytes_of("2")}};
+  {
+    const auto journal = open();
+    ASSERT_TRUE(journal->end_step(end_of(later), true).ok());
+    const Lines names = left();
+    const auto name = std::ranges::find_if(names, [&](const auto& one) { return one != earlier; });
+    std::filesystem::rename(*name, place() + "/weir-journal-bbbbbb");
+  }
+  EXPECT_EQ(replay().size(), 2U);
+  EXPECT_EQ(text_of(path()), "2000000000");
+  ASSERT_EQ(left().size(), 1U);
+  EXPECT_EQ(left().front(), earlier + ".aside");
 }
 
 TEST_F(JournalTest, WritesNothingOfAStepThatIsStored) {
