@@ -9,10 +9,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <optional>
 
 #include "formats/commit_progress.hpp"
+#include "formats/writer_lock.hpp"
 #include "stager/disk_record.hpp"
+#include "system/file_replacement.hpp"
 #include "system/incomplete.hpp"
 #include "system/own_folder.hpp"
 #include "system/slices.hpp"
@@ -36,6 +39,20 @@ Error has_chunks_in_table(const std::string& path) {
   return Error(ErrorCode::unsupported,
                "a step is not in the journal: where its chunks with a codec are in the file is "
                "known when they are stored",
+               path);
+}
+
+// A share of a step is found again by two files beside the step's own.
+Status can_have_marks(const std::string& path) {
+  const std::string marks = storage::replacement_path(storage::written_shares_path(path));
+  const std::string folder = storage::folder_of(marks);
+  const long longest = ::pathconf(folder.c_str(), _PC_NAME_MAX);
+  const bool is_possible = marks.size() < PATH_MAX &&
+                           (longest < 0 || std::ssize(marks) - std::ssize(folder) - 1 <= longest);
+  if (is_possible) return {};
+  return Error(ErrorCode::unsupported,
+               "a step is not in the journal: its file has so long a name that stagers could not "
+               "name those beside it by which they find each other",
                path);
 }
 
@@ -233,6 +250,7 @@ Status Journal::end_step(const RecordStep& what, bool is_locked) {
               "a step is not in the journal: its files cannot be told from others", step.path);
   }
   if (possible.ok() && step.chunks.step != 0) possible = has_chunks_in_table(step.path);
+  if (possible.ok() && !what.share.hosts.empty()) possible = can_have_marks(step.path);
   if (!possible.ok()) {
     remove(std::move(segment));
     return possible;

@@ -190,5 +190,22 @@ TEST_F(ShareTest, ThatAreRefusedLeaveNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(place_of(0)));
 }
 
+// The lock of such a file has a name that is short enough, and the notes beside it have not.
+TEST_F(ShareTest, AreNotOfAFileWithTooLongAName) {
+  const std::string longest = path().substr(0, path().rfind('/') + 1) + std::string(231, 'x');
+  for (const std::string& name : {longest, longest + "x"}) {
+    write_text(name, before);
+    transport::CommitStep of_it = step();
+    of_it.path = name;
+    auto made = Journal::create(place_of(0), large_quota);
+    ASSERT_TRUE(made.ok());
+    const Status ended = made.value()->end_step(end_of(of_it, share_of(0)), true);
+    EXPECT_EQ(ended.ok(), name == longest);
+    if (!ended.ok()) {
+      EXPECT_NE(ended.error().text().find("so long a name"), std::string::npos);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weir::stager
