@@ -284,7 +284,8 @@ class Server {
   void reply(ClientId client, const transport::Message& message) {
     const bool is_welcome = std::holds_alternative<transport::Welcome>(message);
     const Status sent = connections_.send(client, message, is_welcome ? &memory_.file() : nullptr);
-    if (sent.ok() || sent.error().code != ErrorCode::invalid_argument) return;
+    const bool is_noticed = !sent.ok() && sent.error().code != ErrorCode::invalid_argument;
+    if (sent.ok() || (is_noticed && !is_welcome)) return;
     // A client that waits for what cannot be sent would wait for ever.
     say_(sent.error().text());
     dropped_.push_back(client);

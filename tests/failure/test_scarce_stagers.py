@@ -1,14 +1,53 @@
-"""Stagers that end before they have stored everything."""
+"""Stagers that the system gives no more open files, and stagers that end early.
+
+What needs them fails with a line, and everything else goes on.
+"""
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
-from own_stager import STAGER, start
+from own_stager import STAGER, Stager, start
 from staged_files import RUN_SECONDS, run
+
+
+@contextmanager
+def limited(one: Stager, limit: int, value: int) -> Iterator[None]:
+    before = resource.prlimit(one.pid, limit)
+    resource.prlimit(one.pid, limit, (value, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(one.pid, limit, before)
+
+
+def wait_until_said(one: Stager, words: str) -> None:
+    end = time.monotonic() + 30
+    while words not in one.log():
+        assert time.monotonic() < end, one.log()
+        time.sleep(0.02)
+
+
+def test_programs_that_connect_wait_until_the_stager_may_open_files(tmp_path: Path) -> None:
+    one = start("--stager-memory", "16m")
+    try:
+        open_files = len(list(Path(f"/proc/{one.pid}/fd").iterdir()))
+        with limited(one, resource.RLIMIT_NOFILE, open_files):
+            asked = subprocess.Popen([STAGER, "--stager-socket", one.socket, "--report"],
+                                     stdout=subprocess.PIPE, text=True)  # fmt: skip
+            wait_until_said(one, "nobody can connect: accept failed: Too many open files")
+            assert asked.poll() is None
+        told, _ = asked.communicate(timeout=30)
+        assert "sessions" in told
+        assert one.log().count("nobody can connect") == 1
+    finally:
+        one.kill()
 
 
 def test_a_stager_that_is_killed_has_not_been_stopped(tmp_path: Path) -> None:
