@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/clock.hpp"
+#include "stager/scarce_memory.hpp"
 #include "transport/messages.hpp"
 #include "transport/proof.hpp"
 
@@ -195,9 +196,9 @@ void Connections::look_at(ClientId client) {
       watch_rest(client);
       return;
     }
-    auto frame = found->second.socket->next();
+    auto frame = with_memory([&] { return found->second.socket->next(); });
     if (!frame) {
-      if (frame.error().code == ErrorCode::corrupt) {
+      if (frame.error().code != ErrorCode::io) {
         user_.handle(Unreadable{client, frame.error()});
       } else {
         drop(client);

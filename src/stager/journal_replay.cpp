@@ -21,6 +21,7 @@
 #include "formats/writer_lock.hpp"
 #include "stager/disk_record.hpp"
 #include "stager/journal.hpp"
+#include "stager/scarce_memory.hpp"
 #include "stager/session_files.hpp"
 #include "stager/share_marks.hpp"
 #include "stager/stored_paths.hpp"
@@ -442,7 +443,7 @@ WaitingShare waiting_share(storage::File journal, JournaledStep told) {
 }  // namespace
 
 std::optional<WaitingShare> take_share(storage::File journal, const Tell& say) {
-  auto found = read_journal(journal, nullptr);
+  auto found = with_memory([&] { return read_journal(journal, nullptr); });
   if (found && found.value() && !found.value()->share.hosts.empty()) {
     const auto bytes = length_of(journal);
     WaitingShare share = waiting_share(std::move(journal), std::move(*found.value()));
@@ -460,7 +461,8 @@ std::int64_t go_on_with_shares(std::vector<WaitingShare>& shares, const storage:
   std::ranges::stable_sort(shares, std::greater<>(), &WaitingShare::time_ns);
   std::int64_t removed = 0;
   std::erase_if(shares, [&](WaitingShare& one) {
-    Replayed done = go_on_with(one, root);
+    const auto tried = with_memory([&]() -> Result<Replayed> { return go_on_with(one, root); });
+    Replayed done = tried ? tried.value() : share_waits(one, tried.error().text());
     if (done.fate == Fate::waits) {
       if (done.line != one.line) say(done.line);
       one.line = std::move(done.line);
@@ -479,11 +481,14 @@ void replay_journals_in_use(std::vector<std::string>& in_use, std::vector<Waitin
     bool is_in_use = false;
     auto file = open_left(name, is_in_use);
     if (!file) return !is_in_use;
-    auto done = replay(*file, root);
-    if (auto* const told = std::get_if<JournaledStep>(&done)) {
+    auto done = with_memory(
+        [&]() -> Result<std::variant<Replayed, JournaledStep>> { return replay(*file, root); });
+    if (!done) {
+      say(fmt::format("{} stays for the next stager: {}", name, done.error().text()));
+    } else if (auto* const told = std::get_if<JournaledStep>(&done.value())) {
       shares.push_back(waiting_share(std::move(*file), std::move(*told)));
     } else {
-      end_journal(name, std::get<Replayed>(done), say);
+      end_journal(name, std::get<Replayed>(done.value()), say);
     }
     return true;
   });
