@@ -79,7 +79,7 @@ def test_a_stager_that_starts_without_memory_says_so(tmp_path: Path) -> None:
     assert "ulimit -v" in refused.stderr
 
 
-def test_programs_that_connect_wait_until_the_stager_may_open_files(tmp_path: Path) -> None:
+def test_programs_that_connect_wait_until_the_stager_may_open_files() -> None:
     one = start("--stager-memory", "16m")
     try:
         open_files = len(list(Path(f"/proc/{one.pid}/fd").iterdir()))
