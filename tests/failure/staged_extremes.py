@@ -12,8 +12,9 @@ from staged_writer import path_of
 import weir
 
 NAMES = ("with some spaces", "a\nline", "[red]", "%s{}", "-rf", "caf\udce9", "longest" * 50)
-"""One has bytes that are no UTF-8. The last one is cut where files that are being made end."""
-LONGEST_NAME = 255 - len(".incomplete")
+"""One has bytes that are no UTF-8. The last one is as long as names of staged files may be: their
+checksums have the longest name while the file is being made."""
+LONGEST_NAME = 255 - len(".incomplete.sums")
 
 
 def unusual_names(comm, folder: Path, file_format: str, suffix: str) -> None:
