@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <optional>
 #include <set>
 #include <utility>
@@ -266,9 +267,13 @@ Status commit(const std::string& path, const HeaderUpdate& update, StepDurabilit
   if (Status durable = commit.make_durable(update.made); !durable.ok()) return durable;
   if (Status removed = commit.remove_old_sums(); !removed.ok()) return removed;
   Status done;
-  for (const HeaderChange& change : update.changes) {
-    done = std::visit([&](const auto& one) { return commit.apply(one); }, change);
-    if (!done.ok()) break;
+  try {
+    for (const HeaderChange& change : update.changes) {
+      done = std::visit([&](const auto& one) { return commit.apply(one); }, change);
+      if (!done.ok()) break;
+    }
+  } catch (const std::bad_alloc&) {
+    done = Error(ErrorCode::insufficient, "there is no memory to change its header", path);
   }
   if (done.ok()) done = commit.end();
   if (done.ok()) return done;

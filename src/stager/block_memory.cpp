@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stager/scarce_memory.hpp"
+
 namespace weir::stager {
 namespace {
 
@@ -44,6 +46,7 @@ std::int64_t BlockMemory::reserved_together() const {
 }
 
 void BlockMemory::run() {
+  const PatientMemory patient;
   const std::int64_t step = reserved_together();
   for (std::int64_t first = 0; first < blocks_; first += step) {
     {

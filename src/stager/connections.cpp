@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 #include <sys/epoll.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "common/clock.hpp"
+#include "stager/scarce_memory.hpp"
 #include "transport/messages.hpp"
 #include "transport/proof.hpp"
 
@@ -56,6 +58,7 @@ std::vector<std::uint64_t> Connections::wait(int milliseconds, const std::functi
   for (const std::uint64_t key : ready) {
     if (key == listener_key) {
       while (auto socket = listener_->accept()) accept(std::move(*socket), false);
+      rest_if_short(errno, listener_->descriptor(), listener_key);
     } else if (key == network_key) {
       accept_strangers();
     } else if (key < first_client) {
@@ -70,6 +73,7 @@ std::vector<std::uint64_t> Connections::wait(int milliseconds, const std::functi
 }
 
 void Connections::accept(storage::FrameSocket socket, bool is_remote) {
+  has_told_ = false;
   const ClientId client = next_client_++;
   if (!poll_.add(socket.descriptor(), client, reading).ok()) return;
   Connected connected{.client = client, .is_remote = is_remote};
@@ -88,7 +92,10 @@ void Connections::accept(storage::FrameSocket socket, bool is_remote) {
 void Connections::accept_strangers() {
   while (user_.strangers() < most_strangers) {
     auto socket = network_->accept();
-    if (!socket) return;
+    if (!socket) {
+      rest_if_short(errno, network_->descriptor(), network_key);
+      return;
+    }
     accept(std::move(*socket), true);
   }
   (void)poll_.change(network_->descriptor(), network_key, 0);
@@ -98,6 +105,17 @@ void Connections::accept_strangers() {
 void Connections::go_on_accepting() {
   if (!is_full_ || user_.strangers() >= most_strangers) return;
   is_full_ = !poll_.change(network_->descriptor(), network_key, reading).ok();
+}
+
+// The poll would tell of those who wait again and again.
+void Connections::rest_if_short(int reason, int descriptor, std::uint64_t key) {
+  if (reason != EMFILE && reason != ENFILE && reason != ENOBUFS && reason != ENOMEM) return;
+  if (!poll_.change(descriptor, key, 0).ok()) return;
+  is_short_ = true;
+  if (!std::exchange(has_told_, true)) {
+    user_.say(fmt::format("nobody can connect: {}; let the stager have more open files (ulimit -n)",
+                          system_failure("accept", "", -1, reason).message));
+  }
 }
 
 void Connections::connect(SessionId session, std::vector<std::string> addresses) {
@@ -126,6 +144,10 @@ void Connections::connect_next(Link link, const Error& before) {
 
 // A network may lose what is sent to an address that is not its own.
 void Connections::tick(std::int64_t now_ns) {
+  if (std::exchange(is_short_, false)) {
+    if (listener_) (void)poll_.change(listener_->descriptor(), listener_key, reading);
+    if (network_ && !is_full_) (void)poll_.change(network_->descriptor(), network_key, reading);
+  }
   std::vector<ClientId> slow;
   for (const auto& [client, link] : links_) {
     if (now_ns - link.began_ns > most_connecting_ns) slow.push_back(client);
@@ -174,9 +196,9 @@ void Connections::look_at(ClientId client) {
       watch_rest(client);
       return;
     }
-    auto frame = found->second.socket->next();
+    auto frame = with_memory([&] { return found->second.socket->next(); });
     if (!frame) {
-      if (frame.error().code == ErrorCode::corrupt) {
+      if (frame.error().code != ErrorCode::io) {
         user_.handle(Unreadable{client, frame.error()});
       } else {
         drop(client);

@@ -101,6 +101,9 @@ class Connections {
   void accept(storage::FrameSocket socket, bool is_remote);
   void accept_strangers();
   void go_on_accepting();
+  // Called with errno where accept() has returned nothing: lets the listener be until the next tick
+  // if this process may open no more files.
+  void rest_if_short(int reason, int descriptor, std::uint64_t key);
   void connect_next(Link link, const Error& before);
   void next_address(ClientId client, const Error& why);
   void look_at_link(ClientId client);
@@ -116,7 +119,9 @@ class Connections {
   ConnectionUser user_;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = first_client;
-  bool is_full_ = false;  // of strangers: no more are accepted
+  bool is_full_ = false;   // of strangers: no more are accepted
+  bool is_short_ = false;  // of descriptors: nobody is accepted until the next tick
+  bool has_told_ = false;  // so, since somebody was accepted
   std::map<ClientId, Link> links_;
   std::set<ClientId> unread_;  // may have sent more than was read
 };

@@ -9,10 +9,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
+#include <new>
 #include <optional>
 
 #include "formats/commit_progress.hpp"
+#include "formats/writer_lock.hpp"
 #include "stager/disk_record.hpp"
+#include "stager/scarce_memory.hpp"
+#include "system/file_replacement.hpp"
 #include "system/incomplete.hpp"
 #include "system/own_folder.hpp"
 #include "system/slices.hpp"
@@ -24,6 +29,10 @@ namespace {
 constexpr std::int64_t extent_bytes = 24;  // of a filled block's table
 // Each failed attempt means that another stager has looked for journals meanwhile.
 constexpr int most_attempts = 100;
+
+// Sessions of which it is remembered, without further memory, that parts of steps are missing.
+constexpr std::size_t most_lacking = 64;
+constexpr SessionId all_sessions = 0;  // the number of none
 
 // The file of which these bytes are a part; null: unknown.
 const storage::KnownFile* owner_of(const transport::NameFile& named) {
@@ -39,7 +48,26 @@ Error has_chunks_in_table(const std::string& path) {
                path);
 }
 
+// A share of a step is found again by two files beside the step's own.
+Status can_have_marks(const std::string& path) {
+  const std::string marks = storage::replacement_path(storage::written_shares_path(path));
+  const std::string folder = storage::folder_of(marks);
+  const long longest = ::pathconf(folder.c_str(), _PC_NAME_MAX);
+  const bool is_possible = marks.size() < PATH_MAX &&
+                           (longest < 0 || std::ssize(marks) - std::ssize(folder) - 1 <= longest);
+  if (is_possible) return {};
+  return Error(ErrorCode::unsupported,
+               "a step is not in the journal: its file has so long a name that stagers could not "
+               "name those beside it by which they find each other",
+               path);
+}
+
 }  // namespace
+
+Journal::Journal(std::string folder, std::int64_t quota)
+    : folder_(std::move(folder)), quota_(quota) {
+  lacking_.reserve(most_lacking);
+}
 
 Result<std::unique_ptr<Journal>> Journal::create(const std::string& folder, std::int64_t quota) {
   const std::string place = storage::absolute_path(folder);
@@ -140,6 +168,21 @@ Result<std::uint64_t> Journal::number_of(Segment& segment, const NamedFile& file
 
 Status Journal::put(SessionId session, std::span<const NamedFile> files,
                     std::span<const transport::BlockExtent> extents, std::span<std::byte> block) {
+  try {
+    return put_parts(session, files, extents, block);
+  } catch (const std::bad_alloc&) {
+    if (lacking_.size() < lacking_.capacity()) {
+      lacking_.push_back(session);
+    } else {
+      lacking_.front() = all_sessions;
+    }
+    return no_memory();
+  }
+}
+
+Status Journal::put_parts(SessionId session, std::span<const NamedFile> files,
+                          std::span<const transport::BlockExtent> extents,
+                          std::span<std::byte> block) {
   std::map<Key, const storage::KnownFile*> owners;
   for (const NamedFile& file : files) {
     if (file->at_once) continue;
@@ -223,6 +266,8 @@ Status Journal::end_step(const RecordStep& what, bool is_locked) {
   std::unique_ptr<Segment> segment = std::move(entry.mapped().segment);
   if (segment == nullptr) return entry.mapped().why;
   Status possible = what.refused;
+  const auto lacks = [&](SessionId one) { return one == session || one == all_sessions; };
+  if (possible.ok() && std::ranges::any_of(lacking_, lacks)) possible = no_memory();
   if (possible.ok() && !is_locked) {
     possible = Error(ErrorCode::unsupported,
                      "a step is not in the journal: its file system has no locks", step.path);
@@ -233,24 +278,25 @@ Status Journal::end_step(const RecordStep& what, bool is_locked) {
               "a step is not in the journal: its files cannot be told from others", step.path);
   }
   if (possible.ok() && step.chunks.step != 0) possible = has_chunks_in_table(step.path);
+  if (possible.ok() && !what.share.hosts.empty()) possible = can_have_marks(step.path);
   if (!possible.ok()) {
     remove(std::move(segment));
     return possible;
   }
   transport::CommitStep before = step;
-  auto content = storage::content_before(step.path, step.update);
-  Status done = content ? Status() : Status(content.error());
-  if (done.ok()) {
-    before.update = std::move(content).value();
-    done = append(*segment, before);
-  }
   segment->is_share = !what.share.hosts.empty();
-  if (done.ok()) {
-    done = segment->is_share ? append(*segment, transport::RecordShare{what.share, step})
-                             : append(*segment, step);
-  }
-  if (done.ok()) done = segment->file.sync_data();
-  if (done.ok()) done = storage::sync_folder(folder_);
+  const Status done = with_memory([&]() -> Status {
+    auto content = storage::content_before(step.path, step.update);
+    if (!content) return content.error();
+    before.update = std::move(content).value();
+    Status recorded = append(*segment, before);
+    if (recorded.ok()) {
+      recorded = segment->is_share ? append(*segment, transport::RecordShare{what.share, step})
+                                   : append(*segment, step);
+    }
+    if (recorded.ok()) recorded = segment->file.sync_data();
+    return recorded.ok() ? storage::sync_folder(folder_) : recorded;
+  });
   if (!done.ok()) {
     remove(std::move(segment));
     return done;
@@ -284,6 +330,7 @@ std::vector<storage::File> Journal::forget(SessionId session) {
     return true;
   });
   unknown_.erase(session);
+  std::erase(lacking_, session);
   return shares;
 }
 

@@ -94,9 +94,11 @@ class Journal {
     Status why;
   };
 
-  Journal(std::string folder, std::int64_t quota) : folder_(std::move(folder)), quota_(quota) {}
+  Journal(std::string folder, std::int64_t quota);
 
   static Key key_of(SessionId session, const storage::FileIdentity& identity);
+  Status put_parts(SessionId session, std::span<const NamedFile> files,
+                   std::span<const transport::BlockExtent> extents, std::span<std::byte> block);
   Result<std::unique_ptr<Segment>> begin(const storage::KnownFile& file);
   Result<Unfinished*> unfinished(SessionId session, const storage::KnownFile& file);
   Status put_filled_block(Segment& segment, std::span<const NamedFile> files,
@@ -115,6 +117,9 @@ class Journal {
   std::map<std::pair<SessionId, std::string>, std::deque<std::unique_ptr<Segment>>> ended_;
   // Sessions with bytes for files of which nothing tells whether they are still the same.
   std::set<SessionId> unknown_;
+  // Sessions of which a part of a step is not recorded since there was no memory, and it is not
+  // known of which step.
+  std::vector<SessionId> lacking_;
 };
 
 }  // namespace weir::stager

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <functional>
@@ -18,13 +19,18 @@
 #include "checksums/sums_file.hpp"
 #include "formats/commit_progress.hpp"
 #include "formats/writer_lock.hpp"
+#include "stager/disk_record.hpp"
 #include "stager/journal.hpp"
+#include "stager/scarce_memory.hpp"
 #include "stager/session_files.hpp"
-#include "stager/share_mark_files.hpp"
 #include "stager/share_marks.hpp"
 #include "stager/stored_paths.hpp"
 #include "stored/file_description.hpp"
+#include "system/file_replacement.hpp"
+#include "system/frame_socket.hpp"
 #include "system/incomplete.hpp"
+#include "system/slices.hpp"
+#include "system/text_file.hpp"
 #include "system/uninterrupted.hpp"
 #include "transport/filled_block.hpp"
 
@@ -36,6 +42,7 @@ constexpr std::string_view aside_suffix = ".aside";
 constexpr std::int64_t most_replayed_together = longest_journaled_block;
 // A share is noted, written, committed, told of and removed.
 constexpr int most_tasks = 8;
+constexpr std::size_t most_mark_bytes = std::size_t{4} << 20;  // of each file of marks
 
 // Writes the blocks of a journal, many at a time.
 class BlockWriter {
@@ -67,8 +74,8 @@ class BlockWriter {
   // Makes the bytes durable.
   Status settle() {
     if (Status written = write(); !written.ok()) return written;
-    const auto sealed = files_.execute(Seal{.job = 0, .session = 0, .step = {}});
-    return sealed ? Status() : sealed.error();
+    return files_.execute(
+        Seal{.job = 0, .session = 0, .durability = storage::StepDurability::step});
   }
   Status commit(transport::CommitStep step) {
     if (Status written = write(); !written.ok()) return written;
@@ -91,7 +98,7 @@ class BlockWriter {
   std::vector<BlockExtent> extents_;
 };
 
-// Says what became of a journal.
+// What became of a journal.
 enum class Fate : std::uint8_t { removed, left, waits, aside };
 struct Replayed {
   Fate fate = Fate::removed;
@@ -107,6 +114,32 @@ std::string is_foreign(const transport::CommitStep& step, const Status& unreadab
   return fmt::format("a step in the journal is not stored: {} was replaced or changed since{}",
                      storage::printable(step.path),
                      unreadable.ok() ? "" : " (" + unreadable.error().text() + ")");
+}
+
+// Returns why nothing can be said of a file now: its file system may not be mounted yet, or refuse
+// what is asked of it.
+Status can_be_compared(const std::string& path) {
+  const std::string place = storage::committed_path(path);
+  for (const std::string& name : {place, storage::folder_of(place)}) {
+    struct stat about {};
+    if (::stat(name.c_str(), &about) == 0) return {};
+    if (errno != ENOENT && errno != ENOTDIR) return system_failure("stat", name, -1, errno);
+  }
+  return Error(ErrorCode::io,
+               "its folder is not there; remove the journal if the folder was removed", path);
+}
+
+// Returns whether an error tells that something else has taken the place of the file.
+bool is_of_another(const Error& error) {
+  constexpr std::array reasons = {ENOENT, ENOTDIR, EISDIR, ELOOP, ENXIO, ESPIPE};
+  return error.code != ErrorCode::io ||
+         std::ranges::find(reasons, error.system_error) != reasons.end();
+}
+
+std::string why_without_lock(const Result<storage::WriterLock>& lock) {
+  if (!lock) return lock.error().message;
+  return lock.value().has_no_locks() ? "its file system has no locks"
+                                     : "its lock cannot be taken in its folder";
 }
 
 // A commit that was killed may have left the file of checksums under its temporary name.
@@ -139,6 +172,7 @@ Replayed store(const storage::File& journal, const JournaledStep& told,
   const std::string path = storage::printable(step.path);
   const auto progress = storage::progress_of(step.path, told.files.front().known->identity,
                                              step.update, told.before.update);
+  if (!progress && !is_of_another(progress.error())) return stays(told, progress.error().text());
   if (!progress) return {Fate::aside, is_foreign(step, progress.error())};
   if (progress.value() == storage::CommitProgress::is_foreign) {
     return {Fate::aside, is_foreign(step, {})};
@@ -173,19 +207,62 @@ Replayed share_waits(const WaitingShare& share, const std::string& why) {
                                    share.told.share.hosts.size(), why)};
 }
 
-// Says what is found of a share's step.
+// The marks beside the file of a step.
+class MarksOnDisk {
+ public:
+  explicit MarksOnDisk(const std::string& path)
+      : shares_path_(storage::committed_path(path) + ".weir_shares"),
+        written_path_(storage::written_shares_path(path)) {}
+
+  [[nodiscard]] Result<ShareMarks> read() const {
+    const auto shares = text_at(shares_path_);
+    if (!shares) return shares.error();
+    const auto written = text_at(written_path_);
+    if (!written) return written.error();
+    return ShareMarks(shares.value(), written.value());
+  }
+  // Durable when it returns. The lock of the file is held.
+  [[nodiscard]] Status write(const ShareMarks& marks) const {
+    Status done = write_text(written_path_, marks.written());
+    return done.ok() ? write_text(shares_path_, marks.shares()) : done;
+  }
+
+ private:
+  static Result<std::string> text_at(const std::string& path) {
+    if (!storage::is_on_disk(path)) return std::string();
+    return storage::read_text_file(path, most_mark_bytes);
+  }
+  static Status write_text(const std::string& path, std::string text) {
+    const auto now = text_at(path);
+    if (!now) return now.error();
+    if (now.value() == text) return {};
+    if (!text.empty()) {
+      Status done = storage::replace_file(path, std::move(text), true);
+      if (!done.ok()) return done;
+    } else if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+      return system_failure("unlink", path, -1, errno);
+    }
+    return storage::sync_folder(storage::folder_of(path));
+  }
+
+  std::string shares_path_;
+  std::string written_path_;
+};
+
+// What is found of a share's step.
 struct Found {
   ShareMarks marks;
   Status unreadable;  // why the file cannot be compared
   ShareTask next = ShareTask::lay_aside_foreign;
 };
-Result<Found> look_at(const WaitingShare& one, const ShareMarkFiles& disk) {
+Result<Found> look_at(const WaitingShare& one, const MarksOnDisk& disk) {
   auto marks = disk.read();
   if (!marks) return marks.error();
   Found found{.marks = std::move(marks).value(), .unreadable = {}};
   const auto progress =
       storage::progress_of(one.told.step.path, one.told.files.front().known->identity,
                            one.told.step.update, one.told.before.update);
+  if (!progress && !is_of_another(progress.error())) return progress.error();
   if (!progress) found.unreadable = progress.error();
   found.next = next_task(progress ? progress.value() : storage::CommitProgress::is_foreign,
                          found.marks, one.told.share, one.time_ns);
@@ -193,7 +270,7 @@ Result<Found> look_at(const WaitingShare& one, const ShareMarkFiles& disk) {
 }
 
 // Carries out a task that writes something.
-Status carry_out(const WaitingShare& one, Found& found, const ShareMarkFiles& disk,
+Status carry_out(const WaitingShare& one, Found& found, const MarksOnDisk& disk,
                  const storage::RootFolder* root) {
   const JournaledStep& told = one.told;
   switch (found.next) {
@@ -224,8 +301,7 @@ Status carry_out(const WaitingShare& one, Found& found, const ShareMarkFiles& di
 }
 
 // Does for a share what can be done now. The lock of the step's file is held.
-Replayed go_on(const WaitingShare& one, const ShareMarkFiles& disk,
-               const storage::RootFolder* root) {
+Replayed go_on(const WaitingShare& one, const MarksOnDisk& disk, const storage::RootFolder* root) {
   const transport::StepShare& share = one.told.share;
   const std::string path = storage::printable(one.told.step.path);
   bool has_committed = false;
@@ -271,7 +347,10 @@ Replayed go_on_with(const WaitingShare& one, const storage::RootFolder* root) {
   if (Status below = check_below(root, step); !below.ok()) {
     return share_waits(one, below.error().message);
   }
-  const ShareMarkFiles disk(step.path);
+  if (Status can = can_be_compared(step.path); !can.ok()) {
+    return share_waits(one, can.error().message);
+  }
+  const MarksOnDisk disk(step.path);
   // While nothing can be done, programs find the file without a lock. A commit may be under way, so
   // what is found without the lock counts only if the file is as it was.
   const auto before = look_at(one, disk);
@@ -281,7 +360,7 @@ Replayed go_on_with(const WaitingShare& one, const storage::RootFolder* root) {
   if (is_idle) return {Fate::waits, one.line};
   auto lock = storage::WriterLock::take_for_shares(step.path);
   if (!lock || !lock.value().is_held()) {
-    return share_waits(one, lock ? "its file system has no locks" : lock.error().message);
+    return share_waits(one, why_without_lock(lock));
   }
   return go_on(one, disk, root);
 }
@@ -306,10 +385,11 @@ std::variant<Replayed, JournaledStep> replay(const storage::File& journal,
                     fmt::format("a step of {} stays in the journal: {}",
                                 storage::printable(told.step.path), below.error().message)};
   }
-  auto lock = storage::WriterLock::take(told.step.path);
-  if (!lock || !lock.value().is_held()) {
-    return stays(told, lock ? "its file system has no locks" : lock.error().message);
+  if (Status can = can_be_compared(told.step.path); !can.ok()) {
+    return stays(told, can.error().message);
   }
+  auto lock = storage::WriterLock::take(told.step.path);
+  if (!lock || !lock.value().is_held()) return stays(told, why_without_lock(lock));
   return store(journal, told, root);
 }
 
@@ -347,11 +427,15 @@ void end_journal(const std::string& name, const Replayed& done, const Tell& say)
   if (!done.line.empty()) say(done.line + kept);
 }
 
+std::int64_t nanoseconds_of(const timespec& time) {
+  return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+
 WaitingShare waiting_share(storage::File journal, JournaledStep told) {
   WaitingShare share{.journal = std::move(journal), .told = std::move(told), .line = {}};
   struct stat about {};
   if (::fstat(share.journal.descriptor(), &about) == 0) {
-    share.time_ns = about.st_mtim.tv_sec * std::int64_t{1'000'000'000} + about.st_mtim.tv_nsec;
+    share.time_ns = nanoseconds_of(about.st_mtim);
   }
   return share;
 }
@@ -359,9 +443,9 @@ WaitingShare waiting_share(storage::File journal, JournaledStep told) {
 }  // namespace
 
 std::optional<WaitingShare> take_share(storage::File journal, const Tell& say) {
-  auto found = read_journal(journal, nullptr);
+  auto found = with_memory([&] { return read_journal(journal, nullptr); });
   if (found && found.value() && !found.value()->share.hosts.empty()) {
-    const auto bytes = bytes_of_journal(journal);
+    const auto bytes = length_of(journal);
     WaitingShare share = waiting_share(std::move(journal), std::move(*found.value()));
     share.bytes = bytes ? bytes.value() : 0;
     return share;
@@ -377,7 +461,8 @@ std::int64_t go_on_with_shares(std::vector<WaitingShare>& shares, const storage:
   std::ranges::stable_sort(shares, std::greater<>(), &WaitingShare::time_ns);
   std::int64_t removed = 0;
   std::erase_if(shares, [&](WaitingShare& one) {
-    Replayed done = go_on_with(one, root);
+    const auto tried = with_memory([&]() -> Result<Replayed> { return go_on_with(one, root); });
+    Replayed done = tried ? tried.value() : share_waits(one, tried.error().text());
     if (done.fate == Fate::waits) {
       if (done.line != one.line) say(done.line);
       one.line = std::move(done.line);
@@ -396,11 +481,14 @@ void replay_journals_in_use(std::vector<std::string>& in_use, std::vector<Waitin
     bool is_in_use = false;
     auto file = open_left(name, is_in_use);
     if (!file) return !is_in_use;
-    auto done = replay(*file, root);
-    if (auto* const told = std::get_if<JournaledStep>(&done)) {
+    auto done = with_memory(
+        [&]() -> Result<std::variant<Replayed, JournaledStep>> { return replay(*file, root); });
+    if (!done) {
+      say(fmt::format("{} stays for the next stager: {}", name, done.error().text()));
+    } else if (auto* const told = std::get_if<JournaledStep>(&done.value())) {
       shares.push_back(waiting_share(std::move(*file), std::move(*told)));
     } else {
-      end_journal(name, std::get<Replayed>(done), say);
+      end_journal(name, std::get<Replayed>(done.value()), say);
     }
     return true;
   });
@@ -410,15 +498,20 @@ std::vector<WaitingShare> replay_journals(const std::string& folder,
                                           const storage::RootFolder* root, const Tell& say,
                                           std::vector<std::string>* in_use) {
   std::error_code failed;
-  std::vector<std::string> names;
+  std::vector<std::pair<std::int64_t, std::string>> found;
   for (std::filesystem::directory_iterator one(folder, failed), end; !failed && one != end;
        one.increment(failed)) {
     const std::string name = one->path().filename().string();
-    if (name.starts_with(journal_prefix) && !name.ends_with(aside_suffix)) {
-      names.push_back(one->path().string());
+    struct stat about {};
+    if (name.starts_with(journal_prefix) && !name.ends_with(aside_suffix) &&
+        ::lstat(one->path().c_str(), &about) == 0) {
+      found.emplace_back(nanoseconds_of(about.st_mtim), one->path().string());
     }
   }
-  std::ranges::sort(names);
+  // A later step of a file takes the place of an earlier one, so it is looked at first.
+  std::ranges::sort(found, std::greater<>());
+  std::vector<std::string> names;
+  for (auto& [time_ns, name] : found) names.push_back(std::move(name));
   std::vector<WaitingShare> shares;
   replay_journals_in_use(names, shares, root, say);
   (void)go_on_with_shares(shares, root, say);

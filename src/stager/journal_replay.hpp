@@ -21,13 +21,15 @@
 // clang-format on
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "stager/journal_reader.hpp"
+#include "stager/journal_reading.hpp"
 #include "system/file.hpp"
 #include "system/root_folder.hpp"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/clock.hpp"
+#include "stager/scarce_memory.hpp"
 
 namespace weir::stager {
 namespace {
@@ -37,7 +38,8 @@ ProofChecks::ProofChecks(std::unique_ptr<transport::Authenticator> authenticator
 
 void ProofChecks::begin(CheckProof asked, std::string from) {
   workers_.add([one = std::move(asked), from = std::move(from), asked_ns = monotonic_ns(), this] {
-    auto shown = check(*authenticator_, one, asked_ns);
+    auto shown = with_memory([&] { return check(*authenticator_, one, asked_ns); });
+    const PatientMemory patient;
     if (!shown) say_(fmt::format("{} was refused: {}", from, shown.error().message));
     done_(ProofChecked{one.client, std::move(shown)});
   });

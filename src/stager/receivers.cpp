@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "stager/event_poll.hpp"
+#include "stager/scarce_memory.hpp"
 #include "transport/messages.hpp"
 
 namespace weir::stager {
@@ -89,6 +90,7 @@ class Receiver {
   };
 
   void run() {
+    const PatientMemory patient;
     while (!is_over()) {
       std::set<ClientId> clients = std::exchange(unread_, {});
       for (const std::uint64_t key : poll_.wait(clients.empty() ? longest_sleep_ms : 0)) {
@@ -119,7 +121,12 @@ class Receiver {
     ReceivedBatch batch;
     batch.client = client;
     batch.receiver = this;
-    if (read(*source, &batch)) unread_.insert(client);
+    const auto more = with_memory([&]() -> Result<bool> { return read(*source, &batch); });
+    if (!more) {
+      batch.end = more.error();
+    } else if (more.value()) {
+      unread_.insert(client);
+    }
     if (batch.events.empty() && batch.end.ok()) return true;
     if (!batch.end.ok()) {
       source->has_ended = true;

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -29,6 +30,7 @@
 #include "stager/journal_replay.hpp"
 #include "stager/proof_checks.hpp"
 #include "stager/receivers.hpp"
+#include "stager/scarce_memory.hpp"
 #include "stager/server_resources.hpp"
 #include "stager/session_files.hpp"
 #include "stager/short_turns.hpp"
@@ -129,9 +131,11 @@ class Server {
         return watched;
       }
     }
+    const PatientMemory patient;
     std::int64_t ticked_ns = monotonic_ns();
     std::int64_t worked_ns = ticked_ns;
     while (!has_ended_) {
+      keep_memory_in_reserve();
       for (const std::uint64_t key :
            connections_.wait(longest_wait_ms(), [this] { take_pieces(); })) {
         look_at(key);
@@ -202,7 +206,7 @@ class Server {
   }
 
   void take(ClientId client, storage::Frame frame) {
-    auto message = transport::parse(frame.payload);
+    auto message = with_memory([&] { return transport::parse(frame.payload); });
     if (!message) {
       handle(Unreadable{client, message.error()});
       return;
@@ -258,6 +262,7 @@ class Server {
     if (journal_ == nullptr || now_ns < next_look_ns_) return;
     next_look_ns_ = now_ns + between_looks_ns;
     replayer_.add([this] {
+      const PatientMemory patient;
       for (storage::File& one : found_shares()) {
         if (auto share = take_share(std::move(one), say_)) shares_.push_back(std::move(*share));
       }
@@ -268,7 +273,7 @@ class Server {
       SharesWait told;
       for (const WaitingShare& one : shares_) told.lines.push_back(one.line);
       news_->add(std::move(told));
-      recorder_.add([removed, this] { journal_->note_removed(removed); });
+      tend_journal([removed, this] { journal_->note_removed(removed); });
     });
   }
   // Called by the recorder with shares of a session that is over: they go on with the others.
@@ -284,7 +289,8 @@ class Server {
   void reply(ClientId client, const transport::Message& message) {
     const bool is_welcome = std::holds_alternative<transport::Welcome>(message);
     const Status sent = connections_.send(client, message, is_welcome ? &memory_.file() : nullptr);
-    if (sent.ok() || sent.error().code != ErrorCode::invalid_argument) return;
+    const bool is_noticed = !sent.ok() && sent.error().code != ErrorCode::invalid_argument;
+    if (sent.ok() || (is_noticed && !is_welcome)) return;
     // A client that waits for what cannot be sent would wait for ever.
     say_(sent.error().text());
     dropped_.push_back(client);
@@ -329,7 +335,7 @@ class Server {
   void carry_out(Seal& action) {
     (void)files_of(action.session);
     workers_.add([files = files_.at(action.session), given = action, this] {
-      auto sealed = files->execute(given);
+      auto sealed = with_memory([&] { return files->execute(given); });
       Status done = sealed ? Status() : Status(sealed.error());
       end_job({given.job, std::move(done),
                sealed ? std::move(sealed).value() : std::vector<transport::EncodedChunks>()});
@@ -379,7 +385,7 @@ class Server {
     });
   }
   void carry_out(ForgetShare& action) {
-    recorder_.add([one = std::move(action), this] { journal_->stored(one.session, one.path); });
+    tend_journal([one = std::move(action), this] { journal_->stored(one.session, one.path); });
   }
   void carry_out(Commit& action) { execute(std::move(action)); }
   void carry_out(AcquireLock& action) {
@@ -408,7 +414,7 @@ class Server {
   void carry_out(Forget& action) {
     files_.erase(action.session);
     if (journal_ == nullptr) return;
-    recorder_.add([session = action.session, this] { add_shares(journal_->forget(session)); });
+    tend_journal([session = action.session, this] { add_shares(journal_->forget(session)); });
   }
   void carry_out(End& /*action*/) { has_ended_ = true; }
 
@@ -438,8 +444,16 @@ class Server {
   void note_stored(const Job& /*job*/) {}
   void note_stored(const Commit& job) {
     if (journal_ == nullptr || job.step.update.changes.empty()) return;
-    recorder_.add(
+    const PatientMemory patient;  // the step is stored
+    tend_journal(
         [session = job.session, path = job.step.path, this] { journal_->stored(session, path); });
+  }
+
+  void tend_journal(std::function<void()> job) {
+    recorder_.add([job = std::move(job)] {
+      const PatientMemory patient;
+      job();
+    });
   }
 
   void execute_beside(JobId number, std::function<Status()> job) {
@@ -450,11 +464,13 @@ class Server {
     execute_by(recorder_, number, std::move(job));
   }
   void execute_by(Workers& workers, JobId number, std::function<Status()> job) {
-    workers.add(
-        [number, job = std::move(job), this] { end_job({.job = number, .status = job()}); });
+    workers.add([number, job = std::move(job), this] {
+      end_job({.job = number, .status = with_memory(job)});
+    });
   }
   // Called by the thread that has executed the job.
   void end_job(JobEnded ended) {
+    const PatientMemory patient;
     if (!ended.status.ok()) say_(ended.status.error().text());
     news_->add(std::move(ended));
   }
@@ -511,8 +527,10 @@ class Server {
 
 }  // namespace
 
-Status serve(const ServerSettings& settings, const std::function<void()>& ready,
-             const std::function<void(const std::string&)>& say) {
+namespace {
+
+Status serve_where_possible(const ServerSettings& settings, const std::function<void()>& ready,
+                            const std::function<void(const std::string&)>& say) {
   auto opened = ServerResources::open(settings);
   if (!opened) return opened.error();
   ServerResources& own = opened.value();
@@ -530,6 +548,20 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
   // The log has the lines: it is there from now on.
   for (const std::string& line : lines) say(line);
   return server.run();
+}
+
+}  // namespace
+
+Status serve(const ServerSettings& settings, const std::function<void()>& ready,
+             const std::function<void(const std::string&)>& say) {
+  try {
+    return with_memory([&] { return serve_where_possible(settings, ready, say); });
+  } catch (const std::system_error& failed) {
+    return Error(ErrorCode::insufficient,
+                 fmt::format("the stager cannot start its threads: {}; let it have more processes "
+                             "(ulimit -u) or memory (ulimit -v), or give fewer --threads",
+                             failed.code().message()));
+  }
 }
 
 }  // namespace weir::stager

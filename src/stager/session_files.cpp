@@ -18,6 +18,7 @@
 #include "formats/file_map_message.hpp"
 #include "formats/format.hpp"
 #include "formats/header_update.hpp"
+#include "stager/scarce_memory.hpp"
 #include "stager/stored_paths.hpp"
 #include "system/moved_all.hpp"
 
@@ -292,11 +293,13 @@ Status SessionFiles::write_encoded(const transport::NameFile& named,
   const auto shares = shares_of(extents, parts.size(), parts.front().engine->slabs().bytes());
   std::vector<Status> ended(parts.size());
   const auto write = [&](std::size_t part) {
-    storage::DecodedEngine& engine = *parts[part].engine;
-    Status written = write_all(engine, *parts[part].file, shares[part]);
-    // Chunks are complete in the files before anyone reads them there, or the step is given up.
-    Status done = engine.end();
-    ended[part] = written.ok() ? done : written;
+    ended[part] = with_memory([&] {
+      storage::DecodedEngine& engine = *parts[part].engine;
+      Status written = write_all(engine, *parts[part].file, shares[part]);
+      // Chunks are complete in the files before anyone reads them there, or the step is given up.
+      Status done = engine.end();
+      return written.ok() ? done : written;
+    });
   };
   {
     std::vector<std::jthread> threads;  // the first part is that of this one

@@ -1,6 +1,6 @@
 // The stagers of a step, of which each has a share in its journal, tell each other by marks how far
 // they are after a restart. The marks are values, and so is the decision what one of them does
-// next. The marks are in two small files beside the step's file (share_mark_files.hpp reads and
+// next. The marks are in two small files beside the step's file (journal_replay.cpp reads and
 // writes them), since nothing else is known to all of these stagers.
 //
 // clang-format off

@@ -5,12 +5,19 @@
 namespace weir::stager {
 
 Workers::Workers(int count) {
-  for (int i = 0; i < count; ++i) {
-    threads_.emplace_back([this] { run(); });
+  try {
+    for (int i = 0; i < count; ++i) {
+      threads_.emplace_back([this] { run(); });
+    }
+  } catch (...) {  // the system has no more threads
+    end();
+    throw;
   }
 }
 
-Workers::~Workers() {
+Workers::~Workers() { end(); }
+
+void Workers::end() {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     is_ending_ = true;

@@ -12,15 +12,18 @@ namespace weir::stager {
 
 class Workers {
  public:
+  // Throws std::system_error where the system has not so many threads.
   explicit Workers(int count);
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
   ~Workers();  // executes what was added
 
+  // The job throws nothing.
   void add(std::function<void()> job);
 
  private:
   void run();
+  void end();
 
   std::mutex mutex_;
   std::condition_variable changed_;

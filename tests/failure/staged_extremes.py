@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from staged_writer import path_of
 import weir
 
 NAMES = ("with some spaces", "a\nline", "[red]", "%s{}", "-rf", "caf\udce9", "longest" * 50)
-"""One has bytes that are no UTF-8. The last one is cut where files that are being made end."""
-LONGEST_NAME = 255 - len(".incomplete")
+"""One has bytes that are no UTF-8. The last one is as long as names of staged files may be: their
+checksums have the longest name while the file is being made."""
+LONGEST_NAME = 255 - len(".incomplete.sums")
 
 
 def unusual_names(comm, folder: Path, file_format: str, suffix: str) -> None:
@@ -37,7 +37,7 @@ def unusual_names(comm, folder: Path, file_format: str, suffix: str) -> None:
             with session.open_file(str(path)) as again:
                 assert again.steps == 2
     if comm.rank == 0:
-        sys.stdout.write(f"{len(os.listdir(folder))} files\n")
+        sys.stdout.write(f"{sum(1 for _ in folder.iterdir())} files\n")
 
 
 def few_elements(comm, folder: Path, file_format: str, *codec: str) -> None:
@@ -45,7 +45,7 @@ def few_elements(comm, folder: Path, file_format: str, *codec: str) -> None:
     with weir.Session(comm, staging=given_staging()) as session:
         file = session.create_file(str(path_of(folder, file_format)), format=file_format)
         arrays = []
-        for number, shape in enumerate(((0,), (4, 0, 3), (1,), (comm.size - 1, 2), (1,) * 16)):
+        for number, shape in enumerate(((0,), (4, 0, 3), (1,), (comm.size - 1, 2), (1,) * 15)):
             chunks = tuple(max(1, extent) for extent in shape)
             layout = {"codec": codec[0], "chunks": chunks} if codec else {}
             part = session.distribution(shape, ",".join(["BLOCK", *"*" * (len(shape) - 1)]))

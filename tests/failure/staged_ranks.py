@@ -3,7 +3,7 @@
 usage: staged_ranks.py WHAT FOLDER FORMAT [ARGUMENT...]
 
 Each rank holds a block of a 3-D array and a part of a list; both have other values in each step.
-WHAT is a function here, one of staged_losses.py, where the stager is lost, or of staged_extremes.py.
+WHAT is a function here, of staged_losses.py, where the stager is lost, or of staged_extremes.py.
 """
 
 from __future__ import annotations

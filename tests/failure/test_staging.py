@@ -63,13 +63,13 @@ def test_files_may_have_unusual_names(tmp_path: Path, stager: Stager, file_forma
 
 @pytest.mark.pairwise
 @wherever
-@pytest.mark.parametrize("layout", ["hdf5", "cdf5", "zarr", "raw", "zarr deflate:1",
-                                    "hdf5 deflate:1"])  # fmt: skip
+@pytest.mark.parametrize("layout", ["hdf5", "zarr", "raw", "zarr deflate:1", "hdf5 deflate:1"])
 def test_arrays_may_have_no_elements(tmp_path: Path, stager: Stager, layout: str) -> None:
+    """Also parts of ranks may have none. NetCDF has no such arrays."""
     ended = run(stager, "few_elements", tmp_path, *layout.split())
     assert ended.returncode == 0, ended.stdout + ended.stderr
     stager.wait_until_stored()
-    path = tmp_path / f"out.{SUFFIXES[layout.split()[0]]}"
+    path = tmp_path / f"out.{SUFFIXES[layout.split(maxsplit=1)[0]]}"
     with weir.open(path) as file:
         assert file.steps == 2
         assert [file[f"a{n}"].shape[1:] for n in range(2)] == [(0,), (4, 0, 3)]

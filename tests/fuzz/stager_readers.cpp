@@ -19,7 +19,7 @@
 #include "seeds.hpp"
 #include "stager/disk_record.hpp"
 #include "stager/journal.hpp"
-#include "stager/journal_reader.hpp"
+#include "stager/journal_reading.hpp"
 #include "stager/stager.hpp"
 #include "system/file.hpp"
 #include "transport/authenticator.hpp"

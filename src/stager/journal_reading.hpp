@@ -1,5 +1,4 @@
-// Reads the journal of a step (journal.hpp has its form) and checks each byte of it: the journal is
-// of a stager that was killed, on a disk that may have failed.
+// Reads a journal that a stager has left (journal.hpp).
 #pragma once
 
 #include <cstddef>
@@ -15,13 +14,15 @@
 
 namespace weir::stager {
 
-// A journal's file has these, besides the blocks.
+// What a journal's file has, but for the blocks.
 struct JournaledStep {
   std::vector<transport::NameFile> files;  // by number; the first is the file of the step itself
   transport::CommitStep before;            // what the commit replaces
   transport::CommitStep step;
   transport::StepShare share;  // without hosts: the journal has the whole step
 };
+[[nodiscard]] Result<std::int64_t> length_of(const storage::File& journal);
+
 // Reads a journal from its beginning to its end. `take_block` gets each block, with its extents,
 // and may be null. Returns nothing if the journal has no end, and ErrorCode::corrupt if a byte of
 // it is damaged or it makes no sense. The memory that is needed depends on no length that the
@@ -29,7 +30,5 @@ struct JournaledStep {
 using TakeBlock = std::function<Status(std::span<const std::byte> block, std::int64_t extents)>;
 [[nodiscard]] Result<std::optional<JournaledStep>> read_journal(const storage::File& file,
                                                                 const TakeBlock& take_block);
-// Returns the length of a journal in bytes.
-[[nodiscard]] Result<std::int64_t> bytes_of_journal(const storage::File& journal);
 
 }  // namespace weir::stager

@@ -1,4 +1,4 @@
-#include "stager/journal_reader.hpp"
+#include "stager/journal_reading.hpp"
 
 #include <sys/stat.h>
 
@@ -65,7 +65,7 @@ class Records {
 
 }  // namespace
 
-Result<std::int64_t> bytes_of_journal(const storage::File& file) {
+Result<std::int64_t> length_of(const storage::File& file) {
   struct stat about {};
   if (::fstat(file.descriptor(), &about) != 0) {
     return system_failure("fstat", file.path(), -1, errno);
@@ -75,7 +75,7 @@ Result<std::int64_t> bytes_of_journal(const storage::File& file) {
 
 Result<std::optional<JournaledStep>> read_journal(const storage::File& file,
                                                   const TakeBlock& take_block) {
-  const auto bytes = bytes_of_journal(file);
+  const auto bytes = length_of(file);
   if (!bytes) return bytes.error();
   Records records(file, bytes.value());
   JournaledStep step;
