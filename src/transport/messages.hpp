@@ -314,8 +314,8 @@ struct Joined {
   Outcome outcome;
   friend bool operator==(const Joined&, const Joined&) = default;
 };
-// The stager that joined tells chunks of an array that it has encoded and stored before this seal, or
-// some of them. Sealed comes after the last ones.
+// The stager that joined tells chunks of an array that it has encoded and stored before this seal,
+// or some of them. Sealed comes after the last ones.
 struct EncodedChunks {
   std::uint64_t seal = 0;
   std::string encoded;  // as in NameFile
