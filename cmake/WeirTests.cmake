@@ -63,6 +63,23 @@ function(weir_add_unit_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
+# weir_add_test_path(PROGRAM FUNCTION PATH)
+#
+# Gives the test's program a C function that returns the path, whose clone is this one. As a definition for the
+# compiler, the path would make all of the program's sources other ones in each clone, and the compiler cache would
+# have none of them.
+function(weir_add_test_path program function path)
+  if(NOT TARGET ${program})
+    return()
+  endif()
+  set(source "${CMAKE_CURRENT_BINARY_DIR}/${function}.c")
+  file(GENERATE OUTPUT "${source}" CONTENT
+"const char* ${function}(void);
+const char* ${function}(void) { return \"${path}\"; }
+")
+  target_sources(${program} PRIVATE "${source}")
+endfunction()
+
 # weir_add_mpi_test(NAME COMMAND program argument... RANKS n [TIMEOUT seconds]
 #                   [PRELOAD file...] [ENVIRONMENT NAME=value...] [BOUND])
 #

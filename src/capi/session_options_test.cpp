@@ -6,11 +6,14 @@
 #include <iterator>
 #include <map>
 
+// Returns the path of docs/library.md.
+extern "C" const char* weir_guide();
+
 namespace weir::capi {
 namespace {
 
 TEST(SessionOptions, TheGuideHasTheTableThatTheDeclarationsMake) {
-  std::ifstream file(WEIR_GUIDE);
+  std::ifstream file(weir_guide());
   const std::string guide((std::istreambuf_iterator<char>(file)), {});
   EXPECT_NE(guide.find(session_settings_table()), std::string::npos)
       << "docs/library.md is to have this table:\n"

@@ -44,6 +44,9 @@ extern "C" int fsync(int descriptor) {
   return -1;
 }
 
+// Returns the path of tests/formats/samples.
+extern "C" const char* weir_samples();
+
 namespace weir::storage {
 namespace {
 
@@ -548,7 +551,7 @@ TEST_P(ForeignFiles, AreDecoded) {
   if (std::string(GetParam()) == "filters.h5" && !find_format("hdf5").ok()) {
     GTEST_SKIP() << "this build has no HDF5";
   }
-  const auto opened = open_any(std::string(WEIR_SAMPLES "/") + GetParam());
+  const auto opened = open_any(std::string(weir_samples()) + "/" + GetParam());
   ASSERT_TRUE(opened.ok()) << opened.error().text();
   for (const StoredArray& one : opened.value().map.arrays) {
     ASSERT_NE(one.map.encoded(), nullptr) << one.description.name;

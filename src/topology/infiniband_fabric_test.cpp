@@ -7,12 +7,15 @@
 #include <string>
 #include <vector>
 
+// Returns the path of the recorded output of ibnetdiscover.
+extern "C" const char* weir_recorded_fabric();
+
 namespace weir::topology {
 namespace {
 
 // tests/reference/discovery/README.md says after which documentation this text was made.
 std::string recorded_fabric() {
-  std::ifstream file(WEIR_RECORDED_FABRIC);
+  std::ifstream file(weir_recorded_fabric());
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

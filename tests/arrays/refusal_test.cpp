@@ -7,6 +7,9 @@
 
 #include "parallel.hpp"
 
+// Returns the path of the library that stands in for the driver of a GPU.
+extern "C" const char* weir_test_driver();
+
 namespace weir::test {
 namespace {
 
@@ -262,8 +265,8 @@ TEST_F(Refusal, MemoryOfAGpu) {
   // The library has looked for a driver before the program loads one.
   std::vector<double> read(data_.size());
   EXPECT_EQ(weir_read(array_->get(), rows_->get(), read.data()), 0) << weir_last_error();
-  void* const driver = ::dlopen(WEIR_TEST_DRIVER, RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(driver, nullptr) << WEIR_TEST_DRIVER;
+  void* const driver = ::dlopen(weir_test_driver(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(driver, nullptr) << weir_test_driver();
   void* const device = ::dlsym(driver, "weir_test_device_memory");
   void* const managed = ::dlsym(driver, "weir_test_managed_memory");
   // The memory of the second of two arrays, which is described as the first one's is.

@@ -70,6 +70,9 @@ void operator delete(void* place, std::size_t /*bytes*/) noexcept { release(plac
 void operator delete[](void* place, std::size_t /*bytes*/) noexcept { release(place); }
 #endif
 
+// Returns the path of tests/malformed.
+extern "C" const char* weir_malformed();
+
 namespace weir::fuzz {
 namespace {
 
@@ -79,7 +82,7 @@ constexpr std::size_t most_bytes_at_once = std::size_t{16} << 20;
 // Returns what tests/malformed has for a reader: names and bytes.
 std::vector<std::pair<std::string, Bytes>> corpus_of(std::string_view reader) {
   std::vector<std::pair<std::string, Bytes>> kept;
-  const std::filesystem::path corpus = std::filesystem::path(WEIR_MALFORMED) / reader;
+  const std::filesystem::path corpus = std::filesystem::path(weir_malformed()) / reader;
   for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
