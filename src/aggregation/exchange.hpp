@@ -32,8 +32,8 @@
 #include "aggregation/gathering.hpp"
 #include "aggregation/message_slots.hpp"
 #include "aggregation/move.hpp"
+#include "plan/cached_pieces.hpp"
 #include "plan/node_messages.hpp"
-#include "plan/piece_order.hpp"
 #include "plan/rank_pieces.hpp"
 #include "ranks/messages.hpp"
 

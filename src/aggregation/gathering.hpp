@@ -15,8 +15,8 @@
 
 #include "aggregation/move.hpp"
 #include "aggregation/piece_transfer.hpp"
+#include "plan/cached_pieces.hpp"
 #include "plan/node_messages.hpp"
-#include "plan/piece_order.hpp"
 #include "plan/rank_pieces.hpp"
 #include "ranks/messages.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "array/byte_swap.hpp"
 #include "array/copy_kernels.hpp"
+#include "array/odometer.hpp"
 
 namespace weir::array {
 namespace {

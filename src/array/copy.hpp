@@ -8,9 +8,11 @@
 #include "array/layout.hpp"
 #include "array/per_dimension.hpp"
 #include "array/region.hpp"
-#include "array/runs.hpp"
 
 namespace weir::array {
+
+// Each dimension has at most two levels: its blocks, and the indices of a block.
+inline constexpr int max_levels = 2 * max_dimensions;
 
 struct CopyLevel {
   std::int64_t count = 0;        // >= 2

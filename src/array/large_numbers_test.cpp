@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "array/chunk_grid.hpp"
+#include "array/copy.hpp"
 #include "array/distribution.hpp"
 #include "array/layout.hpp"
 #include "array/linear_range.hpp"
 #include "array/region.hpp"
-#include "array/runs.hpp"
 #include "array/test_extents.hpp"
 
 namespace weir::array {
@@ -128,13 +128,20 @@ TEST(LargeNumbers, SomeRanksCostNoMoreThanTheyAre) {
 
 TEST(LargeNumbers, RunsOfARowBeyondTwoToTheFortyBytesHaveRightOffsets) {
   const Layout file = Layout::packed({tebi, 64, 64}, 16, Order::row_major).value();
-  const Runs runs = Runs::of(uniform_box({{tebi - 2, 1, 3}, {2, 2, 4}}), file);
+  const auto copied_to = [&](const Box& box) {
+    const Layout dense = Layout::packed(box.extent, 16, Order::row_major).value();
+    const Box whole{Indices(box.extent.size()), box.extent};
+    return StridedCopy::between(uniform_box(whole), dense, uniform_box(box), file);
+  };
+  const StridedCopy runs = copied_to({{tebi - 2, 1, 3}, {2, 2, 4}});
   EXPECT_EQ(runs.bytes, 64);
-  EXPECT_EQ(runs.count(), 4);
-  EXPECT_EQ(runs.offset, ((tebi - 2) * 4096 + 64 + 3) * 16);
+  EXPECT_EQ(runs.runs(), 4);
+  EXPECT_EQ(runs.to_offset, ((tebi - 2) * 4096 + 64 + 3) * 16);
   // Half of each of 2^40 planes is still one level.
-  const Runs halves = Runs::of(uniform_box({{0, 0, 0}, {tebi, 32, 64}}), file);
-  EXPECT_EQ(halves, (Runs{0, 32 * 64 * 16, {{tebi, 65536}}}));
+  const StridedCopy halves = copied_to({{0, 0, 0}, {tebi, 32, 64}});
+  EXPECT_EQ(halves.bytes, 32 * 64 * 16);
+  ASSERT_EQ(halves.levels.size(), 1);
+  EXPECT_EQ(halves.levels[0], (CopyLevel{tebi, 32768, 65536}));
 }
 
 TEST(LargeNumbers, BlocksWithoutACommonPeriodAreFoundWithoutLookingBetween) {

@@ -21,7 +21,7 @@ from weir.monitor.counters import Key, Values
 from weir.monitor.live import LiveLine, line_of
 from weir.monitor.recording import Reader, Writer
 from weir.monitor.sampler import SECOND, Sample
-from weir.monitor.samples import summarize, write_samples
+from weir.monitor.samples import write_samples
 from weir.results.errors import ResultError
 from weir.results.request_sizes import sizes_of
 
@@ -98,7 +98,7 @@ def test_a_late_sample_is_not_a_missed_one(tmp_path: Path) -> None:
     for at in (0.0, 1.9, 2.0, 3.0, 5.5, 6.0, 6.4):
         writer.add(Sample(100 * SECOND + round(at * SECOND), 10, {}, 1))
     writer.close({})
-    summary = summarize(tmp_path / "r")
+    summary = write_samples(tmp_path / "r", tmp_path / "table.parquet")
     assert (summary.samples, summary.missed) == (7, 1)
 
 
@@ -108,7 +108,8 @@ def test_a_table_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_killed_monitor_is_known_by_its_end(tmp_path: Path) -> None:
-    assert not summarize(recorded(tmp_path / "r", ended=False)).is_whole
+    recording = recorded(tmp_path / "r", ended=False)
+    assert not write_samples(recording, tmp_path / "table.parquet").is_whole
 
 
 def test_the_line_shows_what_moves_and_targets_first() -> None:

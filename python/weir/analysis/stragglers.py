@@ -145,8 +145,6 @@ class Straggler:
     units: tuple[str, ...]
     factor: float
     faster: float
-    slow_share: float
-    """Share of the time in which the units are slow."""
     alternatives: tuple[str, ...]
 
     @property
@@ -197,7 +195,6 @@ def find_straggler(
         tuple(found.level.names[int(code)] for code in found.codes),
         found.factor,
         faster,
-        share,
         (),
     )
     told = _alternatives(transfers, levels, slow, found, share, when)

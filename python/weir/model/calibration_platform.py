@@ -16,6 +16,7 @@ each, and a run that syncs once to take T.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from weir.model.flow_of_plan import SERVICE
@@ -39,17 +40,7 @@ def platform_of_calibration(calibration: Calibration) -> Platform:
     """Returns the calibration's figures as stages; they hold for its number of ranks only."""
     call = calibration.call_seconds.median
 
-    def stage(
-        name: str,
-        kind: StageKind,
-        direction: Direction | None,
-        routes: Sequence[Route],
-        trials: Trials,
-        fixed: float,
-        how: str,
-    ) -> PlatformStage:
-        return _stage(calibration, name, kind, direction, routes, trials, fixed, how)
-
+    stage = partial(_stage, calibration)
     made = Platform(
         format="weir-platform",
         format_version=1,

@@ -231,15 +231,29 @@ class Answer(NamedTuple):
     counters: Mapping[Key, Values]
 
 
-class SlowDriver:
+class AnswersOfThread:
+    """What a thread finds out at times of its own; ``now`` has its last answer, once."""
+
+    def __init__(self) -> None:
+        self.span_ns = (0, 0)
+        self._last = Answer(0, {})
+
+    def now(self) -> Mapping[Key, Values]:
+        last = self._last
+        if last.at_ns == self.span_ns[1]:
+            return {}
+        self.span_ns = (self.span_ns[1], last.at_ns)
+        return last.counters
+
+
+class SlowDriver(AnswersOfThread):
     """Asks a driver that takes long, in a thread of its own; ``now`` has its last answer."""
 
     def __init__(self, slow: Driver, seconds: float) -> None:
+        super().__init__()
         self.source = slow.source
-        self.span_ns = (0, 0)
         self._slow = slow
         self._seconds = max(seconds, LEAST_PROGRAM_SECONDS)
-        self._last = Answer(0, {})
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._ask, daemon=True)
         self._thread.start()
@@ -251,13 +265,6 @@ class SlowDriver:
                 found = self._slow.now()
                 self._last = Answer((began_ns + time.monotonic_ns()) // 2, found)
             self._ended.wait(self._seconds)
-
-    def now(self) -> Mapping[Key, Values]:
-        last = self._last
-        if last.at_ns == self.span_ns[1]:
-            return {}
-        self.span_ns = (self.span_ns[1], last.at_ns)
-        return last.counters
 
     def close(self) -> None:
         self._ended.set()
@@ -296,7 +303,7 @@ class ProgramDriver:
         """Nothing stays open."""
 
 
-class StreamDriver:
+class StreamDriver(AnswersOfThread):
     """Runs a program that prints what was moved in each second, until it is ended.
 
     ``add`` processes a line and returns whether it begins a new second. The second before is
@@ -310,12 +317,11 @@ class StreamDriver:
         add: Callable[[str], bool],
         totals: Mapping[Key, Values],
     ) -> None:
+        super().__init__()
         self.source = source
-        self.span_ns = (0, 0)
         self._add = add
         self._totals = totals
         self._began_ns = 0
-        self._last = Answer(0, {})
         self._child = subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,
@@ -336,13 +342,6 @@ class StreamDriver:
                         # What has been added was printed when the last second began.
                         self._last = Answer(self._began_ns, dict(self._totals))
                         self._began_ns = time.monotonic_ns()
-
-    def now(self) -> Mapping[Key, Values]:
-        last = self._last
-        if last.at_ns == self.span_ns[1]:
-            return {}
-        self.span_ns = (self.span_ns[1], last.at_ns)
-        return last.counters
 
     def close(self) -> None:
         self._child.terminate()

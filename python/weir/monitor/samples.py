@@ -127,17 +127,11 @@ def _rows_of(block: Block, summary: Summary) -> Iterator[Row]:
         yield since_ns, time_ns, key, values
 
 
-def summarize(path: Path) -> Summary:
-    """Sums up a recording."""
-    with Reader(path) as reader:
-        summary = Summary(reader.header)
-        for _ in rows_of(reader, summary):
-            pass
-    return summary
-
-
 def write_samples(recording: Path, target: Path, origin_ns: int = 0) -> Summary:
-    """Writes a recording as Parquet; times are since ``origin_ns`` of the monitor's clock."""
+    """Writes a recording as Parquet, and sums it up.
+
+    Times are since ``origin_ns`` of the monitor's clock.
+    """
     return write_together([Part(recording, origin_ns)], target)[0]
 
 

@@ -28,8 +28,6 @@ from weir.results.series import Series, Unit, stored_in
 from weir.results.sink_records import Sink
 from weir.results.spectrum_records import Spectrum
 
-FORMAT_VERSION = 1
-
 CacheVerdict = Literal["storage", "memory", "mixed", "unknown"]
 
 
