@@ -52,7 +52,7 @@ Error has_chunks_in_table(const std::string& path) {
 Status can_have_marks(const std::string& path) {
   const std::string marks = storage::replacement_path(storage::written_shares_path(path));
   const std::string folder = storage::folder_of(marks);
-  const long longest = ::pathconf(folder.c_str(), _PC_NAME_MAX);
+  const auto longest = ::pathconf(folder.c_str(), _PC_NAME_MAX);
   const bool is_possible = marks.size() < PATH_MAX &&
                            (longest < 0 || std::ssize(marks) - std::ssize(folder) - 1 <= longest);
   if (is_possible) return {};
