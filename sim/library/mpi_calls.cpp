@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -102,6 +104,43 @@ int __real_MPI_Issend(const void* data, int count, MPI_Datatype type, int to, in
 
 namespace {
 
+// What the ranks of a communicator that is split tell each other.
+struct Splitting {
+  struct Rank {
+    int color = MPI_UNDEFINED;
+    int key = 0;
+    MPI_Group group = MPI_GROUP_NULL;
+  };
+  // A group, and how many of its ranks have no communicator of it yet.
+  struct Use {
+    MPI_Group group = MPI_GROUP_NULL;
+    int left = 0;
+  };
+
+  void make_groups(MPI_Comm communicator) {
+    std::map<int, std::vector<int>> members;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      if (ranks[rank].color != MPI_UNDEFINED) {
+        members[ranks[rank].color].push_back(static_cast<int>(rank));
+      }
+    }
+    const auto key_of = [this](int rank) { return ranks[static_cast<std::size_t>(rank)].key; };
+    MPI_Group whole = MPI_GROUP_NULL;
+    MPI_Comm_group(communicator, &whole);
+    for (auto& [color, own] : members) {
+      std::stable_sort(own.begin(), own.end(), [&](int a, int b) { return key_of(a) < key_of(b); });
+      MPI_Group group = MPI_GROUP_NULL;
+      MPI_Group_incl(whole, static_cast<int>(own.size()), own.data(), &group);
+      for (const int rank : own) ranks[static_cast<std::size_t>(rank)].group = group;
+      uses[group] = {group, static_cast<int>(own.size())};
+    }
+    MPI_Group_free(&whole);
+  }
+
+  std::vector<Rank> ranks;
+  std::map<MPI_Group, Use> uses;
+};
+
 int exchange(const Combined& all, const std::vector<std::byte>& mine, std::vector<std::byte>& other,
              int partner) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -168,6 +207,39 @@ int __wrap_MPI_Reduce(const void* mine, void* result, int count, MPI_Datatype ty
   }
   if (code == MPI_SUCCESS) std::copy(sum.begin(), sum.end(), static_cast<std::byte*>(result));
   return code;
+}
+
+// Rank 0 makes the groups in memory that all simulated ranks have in common. SMPI's own rank 0
+// waits for any message of all, and each rank would have a group of its own.
+int __wrap_MPI_Comm_split(MPI_Comm communicator, int color, int key, MPI_Comm* made) {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(communicator, &rank);
+  MPI_Comm_size(communicator, &size);
+  auto own = std::make_shared<Splitting>();
+  if (rank == 0) own->ranks.resize(static_cast<std::size_t>(size));
+  auto* first = &own;
+  MPI_Bcast(static_cast<void*>(&first), sizeof first, MPI_BYTE, 0, communicator);
+  const std::shared_ptr<Splitting> all = *first;
+  Splitting::Rank& mine = all->ranks[static_cast<std::size_t>(rank)];
+  mine.color = color;
+  mine.key = key;
+  MPI_Barrier(communicator);
+  if (rank == 0) all->make_groups(communicator);
+  MPI_Barrier(communicator);
+  *made = MPI_COMM_NULL;
+  if (color == MPI_UNDEFINED) return MPI_SUCCESS;
+  const int code = MPI_Comm_create_group(communicator, mine.group, own_tag, made);
+  Splitting::Use& use = all->uses[mine.group];
+  if (--use.left == 0) MPI_Group_free(&use.group);
+  return code;
+}
+
+int __wrap_MPI_Comm_split_type(MPI_Comm communicator, int type, int key, MPI_Info /*info*/,
+                               MPI_Comm* made) {
+  const auto node = static_cast<int>(weir::sim::this_rank().number_of_node);
+  return __wrap_MPI_Comm_split(communicator, type == MPI_COMM_TYPE_SHARED ? node : MPI_UNDEFINED,
+                               key, made);
 }
 
 int __wrap_MPI_Comm_idup(MPI_Comm communicator, MPI_Comm* made, MPI_Request* request) {
