@@ -374,6 +374,10 @@ struct SettingsResolver {
     try {
       table = toml::parse_file(path);
     } catch (const toml::parse_error& error) {
+      if (error.source().begin.line == 0) {  // Nothing of it was read.
+        return invalid_argument(fmt::format(
+            "settings file {} cannot be opened: check its path, and that you may read it", path));
+      }
       return invalid_argument(fmt::format("settings file {}: {} (line {})", path,
                                           error.description(), error.source().begin.line));
     }

@@ -472,7 +472,7 @@ def test_the_command_shows_and_stops_a_stager(stager: Stager) -> None:
     gone = stage("status")
     assert gone.returncode == 2
     assert gone.stderr.count("\n") == 1
-    assert "no stager listens there" in gone.stderr
+    assert "no stager listens there: start one, or name its socket with --socket" in gone.stderr
 
 
 def test_the_command_starts_a_stager_that_spills_and_has_a_journal(tmp_path: Path) -> None:

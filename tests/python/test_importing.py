@@ -303,6 +303,16 @@ def test_the_same_content_is_imported_once(tmp_path: Path, said: Said) -> None:
     assert len(find_run_folders(tmp_path)) == 1
 
 
+def test_what_an_output_does_not_state_is_not_made_up(tmp_path: Path, said: Said) -> None:
+    imported(SAMPLES / "io500-2019.txt", tmp_path)
+    listed, _ = said("results", "list", "--root", str(tmp_path))
+    assert all(" ? " in line for line in listed.splitlines()[1:])
+    shown, _ = said("results", "show", str(find_run_folders(tmp_path)[0]))
+    assert "given: the output states no settings" in shown
+    assert "command:" not in shown
+    assert "does not state the number of processes.\n" in shown
+
+
 def test_imported_runs_stand_beside_others(tmp_path: Path, said: Said) -> None:
     for name in ("ior-4.1.txt", "fio-3.33.json"):
         imported(SAMPLES / name, tmp_path)

@@ -19,6 +19,7 @@ def test_units_move_from_the_key_to_the_value() -> None:
     assert shown(
         {
             "memory": {"bytes": 64 * 2**30, "page_bytes": 4096},
+            "mtu_bytes": 1400,
             "call_seconds": {"median": 2.5e-7, "values": [2.0e-7, 3.0e-7]},
             "write_storage_bytes_per_second": {"median": 1.5 * 2**30},
             "busy_work_operations_per_second": {"median": 2.5e9},
@@ -27,6 +28,7 @@ def test_units_move_from_the_key_to_the_value() -> None:
     ) == {
         "memory": "64.0 GiB",
         "memory \u203a page": "4.00 KiB",
+        "mtu": "1400 bytes",
         "call \u203a median": "250 ns",
         "call \u203a values": "200 ns, 300 ns",
         "write storage \u203a median": "1.50 GiB/s",

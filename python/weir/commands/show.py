@@ -71,7 +71,9 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
             line(f"expected {expected.key[0]}: {expected.how}")
     for binary in run.binaries:
         line(f"binary: {binary.name}, SHA-256 {binary.sha256}")
-    line(f"command: {' '.join(run.command)}\n")
+    if run.command:
+        line(f"command: {' '.join(run.command)}")
+    line("")
 
 
 def _spread_texts(run: Run) -> Iterator[str]:
@@ -105,7 +107,10 @@ def _given_text(run: Run) -> str:
         for name, parameter in run.parameters.items()
         if parameter.origin != "default"
     ]
-    return f"given: {', '.join(given) or 'nothing, all settings have defaults'}"
+    nothing = "nothing, all settings have defaults"
+    if run.imported is not None:
+        nothing = "the output states no settings"
+    return f"given: {', '.join(given) or nothing}"
 
 
 def _clock_texts(run: Run) -> Iterator[str]:
@@ -156,7 +161,7 @@ def show_list(console: Console, runs: Sequence[tuple[str, Run]]) -> None:
         table.add_row(
             run.started_utc.replace("T", " ").removesuffix("Z"),
             escape(folder),
-            str(run.plan.ranks),
+            str(run.plan.ranks or "?"),
             *("" if rate is None else _served_rate(run, rate) for rate in rates),
             _outcome(run),
         )

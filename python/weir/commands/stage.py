@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 
 from weir.bench.program import STAGER, find_program
-from weir.commands.terminal import output_console
+from weir.commands.terminal import output_console, warn
 from weir.results.quantities import seconds_text, size_text
 
 stage_app = typer.Typer(rich_markup_mode=None)
@@ -53,7 +53,10 @@ def _stager(
         command += ["--stager-socket", socket]
     if in_place:
         os.execvp(command[0], command)
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    for line in done.stderr.splitlines():
+        # Its options have other names here: --memory is --stager-memory there.
+        warn(line.removeprefix(f"{STAGER}: ").replace("--stager-", "--"))
     if done.returncode != 0:
         raise typer.Exit(done.returncode)
     return done

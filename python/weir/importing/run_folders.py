@@ -21,7 +21,7 @@ from weir.results.schema import Rate as StoredRate
 
 ZONE_UNKNOWN = "The output names its start without a time zone; it is stored as if it were UTC."
 START_UNKNOWN = "The output does not name its start; it is the time at which the file was changed."
-RANKS_UNKNOWN = "The output does not state the number of processes: 0."
+RANKS_UNKNOWN = "The output does not state the number of processes."
 SHORT = 12
 """Digits of the SHA-256 in the names of folders and in ids."""
 

@@ -12,6 +12,8 @@ from weir.report.quantities import NO_VALUE, grouped, rate, seconds, significant
 
 LONGEST_LIST = 32
 GROUP_FROM = 10_000
+EXACT_BELOW = 10_000
+"""Fewer bytes are told exactly if they are no whole KiB: 1400 bytes of an MTU, not 1.37 KiB."""
 UNITS = ("bytes_per_second", "operations_per_second", "bytes", "seconds", "percent")
 """Suffixes of a key that name the unit of the numbers below it."""
 
@@ -82,7 +84,8 @@ def _number(unit: str | None, value: float) -> Markup:
     if unit == "bytes_per_second":
         return rate(float(value))
     if unit == "bytes":
-        return size(int(value))
+        exact = 0 < value < EXACT_BELOW and value % 1024 != 0
+        return element("data", f"{value} bytes", value=repr(value)) if exact else size(int(value))
     if unit == "seconds":
         return seconds(float(value))
     if isinstance(value, int):
