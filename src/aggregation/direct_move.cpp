@@ -73,15 +73,19 @@ void DirectMove::count() {
   counted_ = now;
 }
 
-template <typename MoveRange>
-Status DirectMove::moved(const storage::StoredRange& range, const MoveRange& move_range) {
+storage::StoredRange DirectMove::stored(const storage::StoredRange& range) const {
+  storage::StoredRange there = range;
+  there.file = part_->stored_file(range.file);
+  there.offset += part_->base;
+  return there;
+}
+
+template <typename Transfer>
+Status DirectMove::moved(const Transfer& transfer) {
   storage::FileTraffic traffic;
   const ranks::LifeSigns::During moving(context_.group.life(), ranks::LifeSigns::What::storage);
   const std::int64_t began = monotonic_ns();
-  storage::StoredRange stored = range;
-  stored.file = part_->stored_file(range.file);
-  stored.offset += part_->base;
-  Status status = move_range(stored, traffic);
+  Status status = transfer(traffic);
   CollectiveFigures& figures = context_.figures;
   figures.storage_ns += monotonic_ns() - began;
   figures.storage_calls += traffic.calls;
@@ -94,16 +98,43 @@ Result<bool> DirectMove::read(const storage::StoredRange& range) {
   storage::StoredFiles& files = part_->file->files();
   auto there = files.is_there(part_->stored_file(range.file));
   if (!there || !there.value()) return there;
-  Status read = moved(range, [&](const storage::StoredRange& one, storage::FileTraffic& traffic) {
+  const storage::StoredRange one = stored(range);
+  Status read = moved([&](storage::FileTraffic& traffic) {
     return files.read({&one, 1}, traffic);
   });
   return read.ok() ? there : Result<bool>(read.error());
 }
 
 Status DirectMove::write(const storage::StoredRange& range) {
-  return moved(range, [&](const storage::StoredRange& one, storage::FileTraffic& traffic) {
+  const storage::StoredRange one = stored(range);
+  return moved([&](storage::FileTraffic& traffic) {
     return part_->file->files().write({&one, 1}, traffic);
   });
+}
+
+// Rows may be so short that a call of the engine for each takes longer than copying it.
+Status DirectMove::write_rows(std::int64_t file, std::span<const storage::PlacedSlice> rows,
+                              std::int64_t& bytes) {
+  bytes = 0;
+  row_slices_.clear();
+  row_ranges_.clear();
+  row_slices_.reserve(rows.size());  // the ranges refer to them
+  while (!rows.empty()) {
+    const auto together = rows.first(storage::rows_without_hole(rows));
+    const std::size_t first = row_slices_.size();
+    for (const storage::PlacedSlice& row : together) {
+      row_slices_.push_back(row.slice);
+      bytes += row.slice.bytes;
+    }
+    row_ranges_.push_back(stored({file, together.front().offset,
+                                  std::span<const storage::Slice>(row_slices_).subspan(first)}));
+    rows = rows.subspan(together.size());
+  }
+  Status written = moved([&](storage::FileTraffic& traffic) {
+    return part_->file->files().write(row_ranges_, traffic);
+  });
+  if (!written.ok()) bytes = 0;
+  return written;
 }
 
 bool DirectMove::is_cold(std::int64_t file, std::int64_t /*offset*/) {

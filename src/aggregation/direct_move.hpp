@@ -4,6 +4,10 @@
 // memory (as between ghost cells). sections/file_copier.hpp does so for any request on one process.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "aggregation/move.hpp"
 #include "plan/meeting_blocks.hpp"
 #include "plan/rank_pieces.hpp"
@@ -29,9 +33,14 @@ class DirectMove final : public Move, private storage::CopiedFiles {
   // The files of the array under way; their numbers and offsets are those of the plan.
   Result<bool> read(const storage::StoredRange& range) override;
   Status write(const storage::StoredRange& range) override;
+  Status write_rows(std::int64_t file, std::span<const storage::PlacedSlice> rows,
+                    std::int64_t& bytes) override;
   bool is_cold(std::int64_t file, std::int64_t offset) override;
-  template <typename MoveRange>
-  Status moved(const storage::StoredRange& range, const MoveRange& move_range);
+  // Returns the range with the number and the offset that it has in the array's files.
+  [[nodiscard]] storage::StoredRange stored(const storage::StoredRange& range) const;
+  // Calls transfer(traffic), and adds its time and traffic to the figures.
+  template <typename Transfer>
+  Status moved(const Transfer& transfer);
 
   MoveContext context_;
   plan::RankPieces pieces_;
@@ -41,6 +50,9 @@ class DirectMove final : public Move, private storage::CopiedFiles {
   const RequestedPart* part_ = nullptr;
   storage::FileCopier copier_;
   storage::FileCopyAccount counted_;  // the part of the copier's account that has been counted
+  // Rows of one call of write_rows().
+  std::vector<storage::Slice> row_slices_;
+  std::vector<storage::StoredRange> row_ranges_;
 };
 
 }  // namespace weir::aggregation
