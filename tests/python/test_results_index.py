@@ -340,6 +340,13 @@ def test_operations_and_times_are_compared_as_rates_are() -> None:
     assert not steps[0].intervals_overlap
 
 
+def test_damaged_events_are_told_in_one_line(tmp_path: Path) -> None:
+    write_run_folder(tmp_path, make_run(finalized=True), make_events(), finalized=True)
+    (tmp_path / "events.parquet").write_text("garbage")
+    with pytest.raises(ResultError, match=r"one events\.parquet cannot be read: .*too small"):
+        query(tmp_path, "SELECT count(*) FROM events", lambda _: None)
+
+
 def test_phases_and_events_count_the_same_bytes(root: Path) -> None:
     sql = """
         WITH by_phase AS (

@@ -109,7 +109,10 @@ def open_index(
     for view, selected in VIEWS.items():
         connection.execute(f"CREATE VIEW {view} AS {selected}")
     for view, (file, columns) in FILE_VIEWS.items():
-        _create_file_view(connection, view, columns, files[file])
+        try:
+            _create_file_view(connection, view, columns, files[file])
+        except duckdb.Error as error:
+            raise ResultError(f"one {file} cannot be read: {_first_lines(error)}") from None
     return connection
 
 
