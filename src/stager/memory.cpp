@@ -34,7 +34,7 @@ void Stager::grant() {
     next = wanting_.erase(next);
     transport::Granted granted;
     const auto take_one = [&] {
-      granted.blocks.push_back(blocks_.take(client.session));
+      granted.blocks.push_back(blocks_.take(client.session, number));
       client.granted.emplace(granted.blocks.back(), Filled{});
     };
     take_one();

@@ -127,6 +127,7 @@ void Stager::remove(ClientId client) {
     blocks_.give_back(block);
     if (session != sessions_.end()) session->second.unfinished += filled.begin;
   }
+  blocks_.forget(client);
   std::erase(wanting_, client);
   if (session != sessions_.end() && !is_remote) {
     --ranks_;
@@ -337,6 +338,8 @@ void Stager::take_filled_block(const Received& event, const transport::FilledBlo
   }
   BlockItem item{.block = filled.block, .bytes = 0, .files = {}, .extents = {}};
   std::unordered_map<std::uint64_t, std::size_t> indices;
+  std::optional<std::uint64_t> last_file;  // most extents are of the same file as the one before
+  std::size_t last_index = 0;
   std::string problem;
   if (!event.extents) {
     problem = event.extents.error().message;
@@ -346,15 +349,19 @@ void Stager::take_filled_block(const Received& event, const transport::FilledBlo
     item.extents = event.extents.value();
   }
   for (transport::BlockExtent& extent : item.extents) {
-    const auto named = client.files.find(extent.file);
-    if (named == client.files.end()) {
-      problem = "a filled block has bytes for a file that was not named";
-      break;
+    if (extent.file != last_file) {
+      const auto named = client.files.find(extent.file);
+      if (named == client.files.end()) {
+        problem = "a filled block has bytes for a file that was not named";
+        break;
+      }
+      const auto [index, is_new] = indices.try_emplace(extent.file, item.files.size());
+      if (is_new) item.files.push_back(named->second);
+      item.at_once = item.at_once || named->second->at_once;
+      last_file = extent.file;
+      last_index = index->second;
     }
-    const auto [index, is_new] = indices.try_emplace(extent.file, item.files.size());
-    if (is_new) item.files.push_back(named->second);
-    item.at_once = item.at_once || named->second->at_once;
-    extent.file = index->second;
+    extent.file = last_index;
     item.bytes += extent.bytes;
   }
   if (!problem.empty()) {
