@@ -74,8 +74,8 @@ class BlockWriter {
   // Makes the bytes durable.
   Status settle() {
     if (Status written = write(); !written.ok()) return written;
-    return files_.execute(
-        Seal{.job = 0, .session = 0, .durability = storage::StepDurability::step});
+    const auto sealed = files_.execute(Seal{.job = 0, .session = 0, .step = {}});
+    return sealed ? Status() : sealed.error();
   }
   Status commit(transport::CommitStep step) {
     if (Status written = write(); !written.ok()) return written;
