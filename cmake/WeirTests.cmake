@@ -32,8 +32,7 @@ set(WEIR_RANKS_ENVIRONMENT "${ranks_environment}" CACHE INTERNAL "Environment of
 # weir_add_unit_test(NAME [SOURCES file...] [LINKS target...] [TIMEOUT seconds] [VALUES])
 #
 # One GoogleTest program, one ctest test, of the listed sources or of all NAME_test.cpp in the folder. The label is
-# `unit`. VALUES: it computes with values alone, without files, and has the label `values`, too. Default deadline: 60 s,
-# and 300 s with VALUES, because such tests also run at idle priority (./dev test).
+# `unit`. VALUES: it computes with values alone, without files, and has the label `values`, too. Default deadline: 60 s.
 function(weir_add_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "VALUES" "TIMEOUT" "SOURCES;LINKS")
   weir_check_arguments(weir_add_unit_test ${name})
@@ -45,9 +44,6 @@ function(weir_add_unit_test name)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
-    if(arg_VALUES)
-      set(arg_TIMEOUT 300)
-    endif()
   endif()
   if(WEIR_SANITIZE)
     math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}")

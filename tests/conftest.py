@@ -38,26 +38,6 @@ LONG = (
 )
 """Those that take longest. With files side by side, the last should be short ones."""
 
-VALUES = (
-    "browser",
-    "python/test_conditions.py",
-    "python/test_lasting_change.py",
-    "python/test_metadata_expectation.py",
-    "python/test_model_curves.py",
-    "python/test_model_expectation.py",
-    "python/test_model_fit.py",
-    "python/test_model_properties.py",
-    "python/test_model_verdict.py",
-    "python/test_next_loop.py",
-    "python/test_report_page.py",
-)
-"""The folders and files of ./dev test values that take a second of the processor or more.
-
-These tests start no ranks, write little, and have no deadline but pytest's own, so that they may
-run at idle priority beside tests that need the machine to themselves. Shorter files stay with the
-others, since each file loads modules of its own.
-"""
-
 TESTBED = TESTS / "testbed"
 
 WITH_TESTS_ALONE = ("testbed", "measurement")
@@ -71,23 +51,6 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ.update(variables() | os.environ)
 if _preload := preload():
     os.environ["LD_PRELOAD"] = _preload
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--values",
-        choices=("only", "without"),
-        help="run the files of VALUES in tests/conftest.py, or all others",
-    )
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Loads no module of whose tests none are wanted."""
-    wanted = config.getoption("values")
-    if wanted is None or collection_path.is_dir():
-        return None
-    of_values = any(collection_path.is_relative_to(TESTS / name) for name in VALUES)
-    return True if of_values != (wanted == "only") else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

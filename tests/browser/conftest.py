@@ -25,10 +25,6 @@ CHROMIUM_ARGUMENTS = [
 ]
 
 
-ANSWER_MILLISECONDS = 240_000
-"""The deadline of whatever is asked of the browser, which waits long at idle priority."""
-
-
 @dataclass
 class Opened:
     """A page and all it said: console messages, errors, requests, dialogs."""
@@ -52,9 +48,7 @@ def browser() -> Iterator[Any]:
     if program is None:
         pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is installed")
     with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=program, args=CHROMIUM_ARGUMENTS, timeout=ANSWER_MILLISECONDS
-        )
+        chromium = playwright.chromium.launch(executable_path=program, args=CHROMIUM_ARGUMENTS)
         yield chromium
         chromium.close()
 
@@ -69,7 +63,6 @@ def open_report(browser: Any) -> Iterator[Open]:
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
         )
-        context.set_default_timeout(ANSWER_MILLISECONDS)
         contexts.append(context)
         result = Opened(context.new_page())
         page = result.page
