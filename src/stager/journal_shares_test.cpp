@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "formats/writer_lock.hpp"
-#include "stager/test_journal.hpp"
+#include "stager/journal_fixture.hpp"
 
 namespace weir::stager {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "formats/writer_lock.hpp"
 #include "stager/disk_record.hpp"
-#include "stager/test_journal.hpp"
+#include "stager/journal_fixture.hpp"
 #include "transport/messages.hpp"
 
 namespace weir::stager {

@@ -54,9 +54,9 @@ struct Hello {
   std::string program;  // for people: process and host
   friend bool operator==(const Hello&, const Hello&) = default;
 };
-// A stager puts the encoded chunks of a step there, if a table in the file has their places. Each of
-// several stagers has regions of its own (sections/file_space_allocator.hpp), so that none needs to
-// know how long the chunks of the others are.
+// A stager puts the encoded chunks of a step there, if a table in the file has their places. Each
+// of several stagers has regions of its own (sections/file_space_allocator.hpp), so that none needs
+// to know how long the chunks of the others are.
 struct ChunkPlaces {
   std::uint64_t step = 0;      // a number of the session for this step; 0: there is no such table
   std::int64_t free_from = 0;  // as in formats/format.hpp
