@@ -285,7 +285,7 @@ Status Journal::end_step(const RecordStep& what, bool is_locked) {
   }
   transport::CommitStep before = step;
   segment->is_share = !what.share.hosts.empty();
-  const Status done = with_memory([&]() -> Status {
+  Status done = with_memory([&]() -> Status {
     auto content = storage::content_before(step.path, step.update);
     if (!content) return content.error();
     before.update = std::move(content).value();

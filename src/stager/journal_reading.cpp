@@ -65,10 +65,10 @@ class Records {
 
 }  // namespace
 
-Result<std::int64_t> length_of(const storage::File& file) {
+Result<std::int64_t> length_of(const storage::File& journal) {
   struct stat about {};
-  if (::fstat(file.descriptor(), &about) != 0) {
-    return system_failure("fstat", file.path(), -1, errno);
+  if (::fstat(journal.descriptor(), &about) != 0) {
+    return system_failure("fstat", journal.path(), -1, errno);
   }
   return static_cast<std::int64_t>(about.st_size);
 }

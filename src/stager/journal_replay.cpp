@@ -511,6 +511,7 @@ std::vector<WaitingShare> replay_journals(const std::string& folder,
   // A later step of a file takes the place of an earlier one, so it is looked at first.
   std::ranges::sort(found, std::greater<>());
   std::vector<std::string> names;
+  names.reserve(found.size());
   for (auto& [time_ns, name] : found) names.push_back(std::move(name));
   std::vector<WaitingShare> shares;
   replay_journals_in_use(names, shares, root, say);
