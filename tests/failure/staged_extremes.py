@@ -37,7 +37,7 @@ def unusual_names(comm, folder: Path, file_format: str, suffix: str) -> None:
             with session.open_file(str(path)) as again:
                 assert again.steps == 2
     if comm.rank == 0:
-        left = [one for one in folder.iterdir() if one.suffix != ".sums"]
+        left = [one for one in folder.iterdir() if one.name.endswith(suffix)]
         sys.stdout.write(f"{len(left)} files\n")
 
 
