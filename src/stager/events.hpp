@@ -63,7 +63,7 @@ struct Linked {
 struct JobEnded {
   JobId job = 0;
   Status status;
-  // Of a Seal: the chunks that the stager of rank 0 is told, in messages that are not too long.
+  // The stager of rank 0 is told these chunks if the job was a Seal, in messages of bounded length.
   std::vector<transport::EncodedChunks> chunks =
       {};  // NOLINT(readability-redundant-member-init): may be left out
 };
