@@ -47,7 +47,9 @@ Error no_memory() {
 }
 
 PatientMemory::PatientMemory(bool is_patient)
-    : before_(std::exchange(is_patient_here, is_patient)) {}
+    : before_(std::exchange(is_patient_here, is_patient)) {
+  waits_since_ns = 0;
+}
 
 PatientMemory::~PatientMemory() { is_patient_here = before_; }
 
