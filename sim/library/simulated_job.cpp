@@ -33,6 +33,7 @@ class Job {
     system_.rates = rates_of(asked, planned.flows.bytes);
     if (storage == Storage::keeps_bytes) system_.kept = storage::make_posix_engine();
     system_.operations = &operations_;
+    system_.strategy = planned.parameters.strategy;
     system_.ranks.resize(static_cast<std::size_t>(asked.ranks()));
     for (const Client& client : planned.flows.clients) clients_[client.rank] = &client;
   }

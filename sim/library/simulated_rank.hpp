@@ -16,6 +16,7 @@
 #include "engines/engine.hpp"
 #include "flows.hpp"
 #include "operations.hpp"
+#include "plan/parameters.hpp"
 #include "plan/platform_rates.hpp"
 #include "ranks/thread_sessions.hpp"
 
@@ -24,7 +25,8 @@ namespace weir::sim {
 // What all ranks share.
 struct SimulatedSystem {
   const Description* asked = nullptr;
-  plan::PlatformRates rates;  // of the simulated machine, for every session
+  plan::Strategy strategy = {};  // of the plan
+  plan::PlatformRates rates;     // of the simulated machine, for every session
   Operations* operations = nullptr;
   // Ranks that sleep on a word of memory, by its address, which is the same on all ranks of a node.
   std::map<const std::atomic<std::uint32_t>*, std::vector<simgrid::s4u::SemaphorePtr>> sleepers;

@@ -86,7 +86,8 @@ class StorageEngine final : public storage::BlockingEngine {
     wake_looking(*rank_.node);
     // A rank that writes rows itself gives many to one call, each of which is an operation, as in
     // the flows of its plan.
-    const std::size_t together = asked_.strategy == plan::Strategy::direct ? 1 : ranges.size();
+    const bool is_direct = rank_.system->strategy == plan::Strategy::direct;
+    const std::size_t together = is_direct ? 1 : ranges.size();
     for (auto rest = ranges; !rank_.aside && !rest.empty(); rest = rest.subspan(together)) {
       if (Status timed = take_time(rest.first(together)); !timed) return timed;
     }
