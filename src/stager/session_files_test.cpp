@@ -137,12 +137,14 @@ TEST(SessionFiles, StoreNothingOutsideTheirRoot) {
   EXPECT_FALSE(std::filesystem::exists(folder.path("out") + "/new"));
 }
 
-// A new HDF5 file whose chunks are encoded: three of two elements each.
+// A new HDF5 file whose chunks are encoded: of two elements each, three if a test makes no more.
 class SessionFilesEncode : public testing::TestWithParam<int> {
  protected:
-  void SetUp() override {
+  void SetUp() override { lay_out(); }
+  void lay_out() {
+    const array::Indices extents{1, std::ssize(values_)};
     const storage::ArrayDescription one{.name = "a",
-                                        .shape = array::Shape::create({1, 6}).value(),
+                                        .shape = array::Shape::create(extents).value(),
                                         .grows = true,
                                         .chunk_extents = array::Indices{1, 2},
                                         .codecs = {storage::Fletcher32Codec{}}};
@@ -235,6 +237,10 @@ class SessionFilesEncode : public testing::TestWithParam<int> {
     }
     return found;
   }
+  void make_chunks(std::size_t chunks) {
+    values_.assign(2 * chunks, 1.0);
+    lay_out();
+  }
   [[nodiscard]] std::vector<std::byte> memory() const {
     const auto bytes = std::as_bytes(std::span(values_));
     return {bytes.begin(), bytes.end()};
@@ -325,6 +331,26 @@ TEST_P(SessionFilesEncode, TheirChunksOfAStepThatAnotherStagerPublishes) {
   const Status done = commit(home, 4, others(told.value()));
   ASSERT_TRUE(done.ok()) << done.error().text();
   expect_values();
+}
+
+TEST_P(SessionFilesEncode, ChunksThatAreToldInMessagesOfBoundedLength) {
+  constexpr std::size_t most = 1 << 16;
+  for (const std::size_t chunks : {most, most + 1}) {
+    SCOPED_TRACE(chunks);
+    make_chunks(chunks);
+    std::vector<std::byte> blocks = memory();
+    SessionFiles home(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+    SessionFiles joined(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+    ASSERT_TRUE(write_elements(joined, 1, 0, 2 * static_cast<std::int64_t>(chunks)).ok());
+    const auto told = seal(joined);
+    ASSERT_TRUE(told.ok()) << told.error().text();
+    ASSERT_EQ(told.value().size(), chunks == most ? 1U : 2U);
+    EXPECT_EQ(told.value().front().chunks.size(), most);
+    EXPECT_EQ(told.value().back().chunks.back().chunk, static_cast<std::int64_t>(chunks) - 1);
+    const Status done = commit(home, 4, others(told.value()));
+    ASSERT_TRUE(done.ok()) << done.error().text();
+    expect_values();
+  }
 }
 
 TEST_P(SessionFilesEncode, NothingOfAStepWhoseChunksOthersTellWrongly) {
