@@ -218,8 +218,8 @@ int __wrap_MPI_Comm_split(MPI_Comm communicator, int color, int key, MPI_Comm* m
   MPI_Comm_size(communicator, &size);
   auto own = std::make_shared<Splitting>();
   if (rank == 0) own->ranks.resize(static_cast<std::size_t>(size));
-  auto* first = &own;
-  MPI_Bcast(static_cast<void*>(&first), sizeof first, MPI_BYTE, 0, communicator);
+  std::shared_ptr<Splitting>* first = &own;
+  MPI_Bcast(static_cast<void*>(&first), sizeof(void*), MPI_BYTE, 0, communicator);
   const std::shared_ptr<Splitting> all = *first;
   Splitting::Rank& mine = all->ranks[static_cast<std::size_t>(rank)];
   mine.color = color;

@@ -94,8 +94,10 @@ void keep_last(Entries& chunks) {
   const auto number = &storage::EncodedTable::Entry::chunk;
   std::ranges::stable_sort(chunks, {}, number);
   std::ranges::reverse(chunks);
-  const auto rest = std::ranges::unique(chunks, {}, number);
-  chunks.erase(rest.begin(), rest.end());
+  chunks.erase(
+      std::unique(chunks.begin(), chunks.end(),
+                  [](const auto& one, const auto& next) { return one.chunk == next.chunk; }),
+      chunks.end());
   std::ranges::reverse(chunks);
 }
 

@@ -13,7 +13,6 @@
 #include <map>
 #include <optional>
 #include <random>
-#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -371,9 +370,9 @@ class World {
             [](const auto& one) { return one.second.is_connected && one.second.has_welcome; }) -
         1;
     std::int64_t left = stager_.free_blocks();
-    for (const std::int64_t blocks : std::views::reverse(granted_together_)) {
-      EXPECT_TRUE(blocks == 1 || left >= others) << blocks << " blocks were granted together";
-      left += blocks;
+    for (auto blocks = granted_together_.rbegin(); blocks != granted_together_.rend(); ++blocks) {
+      EXPECT_TRUE(*blocks == 1 || left >= others) << *blocks << " blocks were granted together";
+      left += *blocks;
     }
   }
   void check_blocks() {

@@ -79,8 +79,10 @@ bool StoredChunks::add(const std::uint64_t* corner, std::int64_t offset) {
 
 void StoredChunks::end() {
   std::ranges::sort(added_, {}, &Chunk::number);
-  const auto repeated = std::ranges::unique(added_, {}, &Chunk::number);
-  added_.erase(repeated.begin(), repeated.end());
+  added_.erase(
+      std::unique(added_.begin(), added_.end(),
+                  [](const Chunk& one, const Chunk& next) { return one.number == next.number; }),
+      added_.end());
   array::Fingerprint known;
   known.add(map_.shape.extents());
   known.add(*extents().stored_extents);
