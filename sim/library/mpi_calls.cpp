@@ -4,7 +4,8 @@
 // has ended when the call returns.
 //
 // SimGrid 3 keeps all messages that SMPI has buffered in one list, and goes through it whenever one
-// of them arrives. Messages of sums are therefore synchronous, which SMPI does not buffer.
+// of them arrives. Messages of sums, barriers and broadcasts are therefore synchronous, which SMPI
+// does not buffer.
 #include <mpi.h>
 
 #include <algorithm>
@@ -85,12 +86,15 @@ int send(const Combined& all, const std::vector<std::byte>& mine, int to) {
 }
 
 // A message that SMPI has not buffered costs its receiver nothing there.
-int receive(const Combined& all, std::vector<std::byte>& other, int from) {
-  const int code = MPI_Recv(other.data(), all.count, all.type, from, own_tag, all.communicator,
-                            MPI_STATUS_IGNORE);
+int receive_message(void* data, int count, MPI_Datatype type, int from, MPI_Comm communicator) {
+  const int code = MPI_Recv(data, count, type, from, own_tag, communicator, MPI_STATUS_IGNORE);
   const double seconds = weir::sim::this_rank().system->asked->messages.seconds_each;
   if (seconds > 0) simgrid::s4u::this_actor::sleep_for(seconds);
   return code;
+}
+
+int receive(const Combined& all, std::vector<std::byte>& other, int from) {
+  return receive_message(other.data(), all.count, all.type, from, all.communicator);
 }
 
 }  // namespace
@@ -154,6 +158,48 @@ int exchange(const Combined& all, const std::vector<std::byte>& mine, std::vecto
 }  // namespace
 
 extern "C" {
+
+// Each rank tells the one at ever larger distances behind it that it has come, and all that it has
+// been told of have.
+int __wrap_MPI_Barrier(MPI_Comm communicator) {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(communicator, &rank);
+  MPI_Comm_size(communicator, &size);
+  int code = MPI_SUCCESS;
+  for (int distance = 1; distance < size && code == MPI_SUCCESS; distance *= 2) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int next = (rank + distance) % size;
+    code = __real_MPI_Issend(nullptr, 0, MPI_BYTE, next, own_tag, communicator, &request);
+    if (code != MPI_SUCCESS) return code;
+    const int before = (rank - distance + size) % size;
+    code = receive_message(nullptr, 0, MPI_BYTE, before, communicator);
+    const int sent = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS) code = sent;
+  }
+  return code;
+}
+
+// Data go down a tree from the root, to the largest part of it first.
+int __wrap_MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm communicator) {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(communicator, &rank);
+  MPI_Comm_size(communicator, &size);
+  const int place = (rank - root + size) % size;
+  int distance = 1;
+  while (distance < size && (place & distance) == 0) distance *= 2;
+  int code = MPI_SUCCESS;
+  if (place != 0) {
+    code = receive_message(data, count, type, (place - distance + root) % size, communicator);
+  }
+  for (distance /= 2; distance > 0 && code == MPI_SUCCESS; distance /= 2) {
+    if (place + distance >= size) continue;
+    const int to = (place + distance + root) % size;
+    code = MPI_Ssend(data, count, type, to, own_tag, communicator);
+  }
+  return code;
+}
 
 // Ranks exchange the sums of ever larger groups. Where their number is no power of two, some ranks
 // give their values to the next one before, and get the result from it afterwards.
@@ -219,14 +265,14 @@ int __wrap_MPI_Comm_split(MPI_Comm communicator, int color, int key, MPI_Comm* m
   auto own = std::make_shared<Splitting>();
   if (rank == 0) own->ranks.resize(static_cast<std::size_t>(size));
   std::shared_ptr<Splitting>* first = &own;
-  MPI_Bcast(static_cast<void*>(&first), sizeof(void*), MPI_BYTE, 0, communicator);
+  __wrap_MPI_Bcast(static_cast<void*>(&first), sizeof(void*), MPI_BYTE, 0, communicator);
   const std::shared_ptr<Splitting> all = *first;
   Splitting::Rank& mine = all->ranks[static_cast<std::size_t>(rank)];
   mine.color = color;
   mine.key = key;
-  MPI_Barrier(communicator);
+  __wrap_MPI_Barrier(communicator);
   if (rank == 0) all->make_groups(communicator);
-  MPI_Barrier(communicator);
+  __wrap_MPI_Barrier(communicator);
   *made = MPI_COMM_NULL;
   if (color == MPI_UNDEFINED) return MPI_SUCCESS;
   const int code = MPI_Comm_create_group(communicator, mine.group, own_tag, made);
@@ -246,6 +292,27 @@ int __wrap_MPI_Comm_idup(MPI_Comm communicator, MPI_Comm* made, MPI_Request* req
   weir::sim::wake_looking(*weir::sim::this_rank().node);
   *request = MPI_REQUEST_NULL;
   return MPI_Comm_dup(communicator, made);
+}
+
+int __wrap_MPI_Ibarrier(MPI_Comm communicator, MPI_Request* request) {
+  weir::sim::wake_looking(*weir::sim::this_rank().node);
+  *request = MPI_REQUEST_NULL;
+  return __wrap_MPI_Barrier(communicator);
+}
+
+int __wrap_MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm communicator,
+                      MPI_Request* request) {
+  weir::sim::wake_looking(*weir::sim::this_rank().node);
+  *request = MPI_REQUEST_NULL;
+  return __wrap_MPI_Bcast(data, count, type, root, communicator);
+}
+
+int __wrap_MPI_Igather(const void* mine, int count, MPI_Datatype type, void* all, int all_count,
+                       MPI_Datatype all_type, int root, MPI_Comm communicator,
+                       MPI_Request* request) {
+  weir::sim::wake_looking(*weir::sim::this_rank().node);
+  *request = MPI_REQUEST_NULL;
+  return MPI_Gather(mine, count, type, all, all_count, all_type, root, communicator);
 }
 
 int __wrap_MPI_Iallreduce(const void* mine, void* all, int count, MPI_Datatype type,
@@ -317,6 +384,14 @@ int __wrap_MPI_Gatherv(const void* mine, int count, MPI_Datatype type, void* all
                                    MPI_STATUS_IGNORE);
   }
   return code;
+}
+
+int __wrap_MPI_Igatherv(const void* mine, int count, MPI_Datatype type, void* all,
+                        const int* counts, const int* places, MPI_Datatype all_type, int root,
+                        MPI_Comm communicator, MPI_Request* request) {
+  weir::sim::wake_looking(*weir::sim::this_rank().node);
+  *request = MPI_REQUEST_NULL;
+  return __wrap_MPI_Gatherv(mine, count, type, all, counts, places, all_type, root, communicator);
 }
 
 int __real_MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,
