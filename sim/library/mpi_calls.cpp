@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -180,8 +181,8 @@ int exchange(const Combined& all, const std::vector<std::byte>& mine, std::vecto
 
 extern "C" {
 
-// Each rank tells the one at ever larger distances behind it that it has come, and all that it has
-// been told of have.
+// Dissemination: in each round a rank tells the rank at twice the distance of the round before that
+// it has come, which says the same of all ranks whose messages it has received.
 int __wrap_MPI_Barrier(MPI_Comm communicator) {
   int rank = 0;
   int size = 0;
@@ -220,15 +221,18 @@ int __wrap_MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Com
   return MPI_Waitall(static_cast<int>(sent.size()), sent.data(), MPI_STATUSES_IGNORE);
 }
 
-// Values go up a tree to the root, each message with those of a whole branch. Their types have no
-// gaps in the programs.
+// Values go up a tree to the root, each message with those of a whole branch. The programs use no
+// types with gaps. Fails if the values of all ranks are more than MPI counts.
 int __wrap_MPI_Gather(const void* mine, int count, MPI_Datatype type, void* all, int all_count,
                       MPI_Datatype all_type, int root, MPI_Comm communicator) {
   const Tree tree(root, communicator);
   const bool is_there = tree.place == 0 && mine == MPI_IN_PLACE;
   int element_bytes = 0;
   MPI_Type_size(is_there ? all_type : type, &element_bytes);
-  const int each = (is_there ? all_count : count) * element_bytes;
+  const std::int64_t each_bytes =
+      static_cast<std::int64_t>(is_there ? all_count : count) * element_bytes;
+  if (each_bytes > std::numeric_limits<int>::max() / tree.size) return MPI_ERR_COUNT;
+  const int each = static_cast<int>(each_bytes);
   const auto bytes = static_cast<std::size_t>(each);
   const int width = std::min(tree.reach, tree.size - tree.place);  // ranks from this one down
   std::vector<std::byte> values(static_cast<std::size_t>(width) * bytes);

@@ -82,5 +82,5 @@ def test_all_ranks_share_one_time_line_in_the_trace(results: Path) -> None:
         assert max(starts) - min(starts) < 10**9
     run = Run.model_validate(json.loads((results / "run.json").read_text()))
     assert run.clocks is not None
-    # Operations of the rank that is shifted may seem to precede the run by what is not known.
+    # Times of the shifted rank are known to the bound, so they may lie before the run by as much.
     assert columns["start_ns"].min() >= -run.clocks.error_bound_ns
