@@ -86,6 +86,7 @@ class Line:
 Runs = Mapping[int, Sequence[tuple[Path, Run]]]
 Found = list[tuple[Run, Figure]]
 SIZE_NAMES = ("block", "transfer", "size", "bytes", "stripe")
+NOT_SIZES = ("scalapack-block", "stripe-count")
 
 
 def cells_of(campaign: Campaign, finished: Runs) -> list[Cell]:
@@ -264,7 +265,7 @@ def _others_text(
 
 def level_text(name: str, level: Level) -> str:
     """Formats a level for people; sizes have their unit."""
-    is_size = any(word in SIZE_NAMES for word in name.split("-")) and name != "scalapack-block"
+    is_size = any(word in SIZE_NAMES for word in name.split("-")) and name not in NOT_SIZES
     if isinstance(level, int) and not isinstance(level, bool) and is_size:
         return size_text(level)
     return f"{level:g}" if isinstance(level, float) else str(level)
