@@ -368,14 +368,25 @@ def test_stagers_of_ranks_end_with_their_program(tmp_path: Path, staging: str, e
     assert ending == "without_stager" or not list(tmp_path.glob("*.weir_lock"))
 
 
-def test_an_address_of_another_host_is_refused(tmp_path: Path) -> None:
-    one = start_for_nodes(2, "--stager-listen", "192.0.2.200")
-    try:
-        ended = run(one, "many", tmp_path, "raw", "1")
-        assert ended.returncode != 0
-        assert "no address of this node: give one of" in ended.stderr
-    finally:
-        one.kill()
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("192.0.2.200", "no address of this node: give one of"),
+        ("nosuch", '"nosuch" is no numeric address: give one such as'),
+    ],
+)
+def test_a_wrong_address_is_refused_when_a_stager_starts(
+    tmp_path: Path, address: str, reason: str
+) -> None:
+    socket_path = tmp_path / "stager"
+    ended = subprocess.run(
+        [STAGER, "--stager-socket", socket_path, "--stager-listen", address],
+        capture_output=True, text=True, timeout=STORED_SECONDS, check=False,
+    )  # fmt: skip
+    assert ended.returncode != 0
+    assert reason in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert not socket_path.exists()
 
 
 def test_a_full_file_system_delays_what_was_accepted(small_file_system: Path) -> None:
