@@ -93,7 +93,7 @@ def cells_of(campaign: Campaign, finished: Runs) -> list[Cell]:
     """Returns every combination's headline figures, in the order of the combinations."""
     return [
         _cell(combination, label, found)
-        for (combination, label, *_), found in _grouped(campaign, finished)
+        for (combination, label, *_), found in replicas_of(campaign, finished)
         if found[0][1].headline
     ]
 
@@ -101,7 +101,7 @@ def cells_of(campaign: Campaign, finished: Runs) -> list[Cell]:
 def effective_of(campaign: Campaign, finished: Runs) -> list[Effective]:
     """Returns every combination's EAAR with its synchronous bounds, for runs that have them."""
     effective = []
-    for (combination, label, *_), found in _grouped(campaign, finished):
+    for (combination, label, *_), found in replicas_of(campaign, finished):
         first = found[0][1]
         entries = [e for run, _ in found for e in run.effective if e.direction == first.direction]
         if first.metric == "foreground" and entries:
@@ -112,7 +112,7 @@ def effective_of(campaign: Campaign, finished: Runs) -> list[Effective]:
     return effective
 
 
-def _grouped(campaign: Campaign, finished: Runs) -> list[tuple[tuple[int, str, Place], Found]]:
+def replicas_of(campaign: Campaign, finished: Runs) -> list[tuple[tuple[int, str, Place], Found]]:
     """Returns the figures of complete runs by combination, label and place."""
     grouped: dict[tuple[int, str, Place], Found] = {}
     for planned in campaign.runs:

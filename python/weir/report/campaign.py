@@ -12,6 +12,7 @@ from weir.analysis.campaign_summary import (
     combinations_listing,
     effective_of,
     level_text,
+    replicas_of,
 )
 from weir.analysis.expectation_errors import expectation_errors
 from weir.report import factor_charts, findings, hiding, listing, targets
@@ -101,7 +102,7 @@ def _lead(campaign: Campaign, finished: Runs) -> Markup:
     listed: list[Direction] = ["write", "read"]
     every = [run for runs in finished.values() for _, run in runs]
     remarks = [memory_remark(every, direction) for direction in listed]
-    errors = expectation_errors(every).text()
+    errors = expectation_errors(found for _, found in replicas_of(campaign, finished)).text()
     if errors:
         sentences.append(element("p", errors, class_="remark"))
     sentences += [element("p", remark, class_="remark") for remark in remarks if remark]
