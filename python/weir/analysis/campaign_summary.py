@@ -176,8 +176,9 @@ def combinations_listing(campaign: Campaign, cells: Sequence[Cell]) -> Listing:
     """Returns a row for each combination, configuration and figure.
 
     The levels of the factors stand in columns of their own, and not in the configuration again.
+    Those of factors with one level are in no row, but in ``constants_text``.
     """
-    names = [name for factor in campaign.factors for name in factor.names]
+    names = [name for factor in _varied(campaign) for name in factor.names]
     # If each combination has one configuration, its factors' levels identify it.
     labels = _labels_of(cells)
     labelled = not names or any(len(of_one) > 1 for of_one in labels.values())
@@ -202,6 +203,22 @@ def combinations_listing(campaign: Campaign, cells: Sequence[Cell]) -> Listing:
     figures = ["runs", "median", *(["served by"] if has_bytes else []), "interval (coverage)"]
     figures += ["expected", "ratio", "verdict"]
     return Listing("Every combination", [*head, *figures], rows, len(head))
+
+
+def constants_text(campaign: Campaign) -> str:
+    """Returns the levels that all combinations have, such as "ranks 16, pixels 1568"."""
+    varied = _varied(campaign)
+    return ", ".join(
+        f"{name} {level_text(name, level)}"
+        for factor in campaign.factors
+        if factor not in varied
+        for name, level in zip(factor.names, factor.levels[0], strict=True)
+    )
+
+
+def _varied(campaign: Campaign) -> list[CampaignFactor]:
+    """Returns the factors that distinguish combinations."""
+    return [factor for factor in campaign.factors if len(factor.levels) > 1]
 
 
 def lines_over(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Cell]) -> list[Line]:
@@ -256,8 +273,9 @@ def _others_text(
     combination = campaign.combinations[cell.combination]
     parts = [
         value if isinstance(value, str) else f"{name} {level_text(name, value)}"
-        for name, value in combination.items()
-        if name not in factor.names
+        for other in _varied(campaign)
+        if other != factor
+        for name, value in ((name, combination[name]) for name in other.names)
     ]
     parts += [word for word in _own_words(cell, labels) if word not in parts]
     return ", ".join(parts)

@@ -10,6 +10,7 @@ from weir.analysis.campaign_summary import (
     Cell,
     cells_of,
     combinations_listing,
+    constants_text,
     effective_of,
     level_text,
     replicas_of,
@@ -144,6 +145,9 @@ def render_combinations(campaign: Campaign, cells: Sequence[Cell]) -> Markup:
         element("p", f"{sentence_case(metric_name(*kind))}: {metric_text(*kind)}.", class_="note")
         for kind in dict.fromkeys((cell.metric, cell.unit) for cell in cells)
     ]
+    constants = constants_text(campaign)
+    if constants:
+        notes.append(element("p", f"In all runs: {constants}.", class_="note"))
     return join(notes, listing.render(combinations_listing(campaign, cells)))
 
 
