@@ -52,6 +52,9 @@ class PartVote {
   // of the constructor.
   [[nodiscard]] std::optional<std::vector<array::ByteGrid>> grids(const ToldPatterns& part,
                                                                   mpiio::Reason& reason) const;
+  // Returns what all ranks have told. Where grids() returns a single array, it follows from this
+  // alone.
+  [[nodiscard]] const std::vector<std::int64_t>& told() const { return told_; }
 
  private:
   void gather(std::span<const std::int64_t> telling);

@@ -480,10 +480,14 @@ Moved TakenFile::move_part(bool writing, const Part& part) {
   const takeover::PartVote vote(group_, part.reason, own);
   if (vote.reason() != Reason::taken) return {vote.reason()};
   if (vote.is_each_alone()) return move_whole(writing, part);
+  if (known_grid_.told == vote.told()) return move_grids(writing, known_grid_.grids, part.memory);
   Reason reason = Reason::taken;
-  const auto grids = vote.grids(own, reason);
+  auto grids = vote.grids(own, reason);
   if (reason != Reason::taken) return {reason};
-  return grids ? move_grids(writing, *grids, part.memory) : move_whole(writing, part);
+  if (!grids) return move_whole(writing, part);
+  if (grids->size() > 1) return move_grids(writing, *grids, part.memory);
+  known_grid_ = KnownGrid{vote.told(), std::move(*grids)};
+  return move_grids(writing, known_grid_.grids, part.memory);
 }
 
 Moved TakenFile::move_whole(bool writing, const Part& part) const {

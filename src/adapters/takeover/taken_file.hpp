@@ -121,6 +121,13 @@ struct TakenFile {
     std::int64_t most_count = 0;
     MPI_Offset most_offset = 0;
   };
+
+  // The array in which the patterns of the last such collective call are boxes, and what the ranks
+  // told for it. Successive calls often tell the same.
+  struct KnownGrid {
+    std::vector<std::int64_t> told;
+    std::vector<array::ByteGrid> grids;
+  };
   // Remembers what is known of further calls like this one, of which this rank moves its part.
   void know_calls_like(MPI_Datatype datatype);
   // Carries out a call of which all is known by one system call. Returns false if it is none of
@@ -199,6 +206,7 @@ struct TakenFile {
   std::int64_t displacement_ = 0;
   std::int64_t element_bytes_ = 1;
   KnownCalls known_;
+  KnownGrid known_grid_;
   std::optional<std::int64_t> split_bytes_;  // of a split call that was taken over, until it ends
   std::unique_ptr<aggregation::ByteFile> bytes_;  // null before the first call
 };
