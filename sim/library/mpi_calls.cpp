@@ -4,13 +4,15 @@
 // has ended when the call returns.
 //
 // SimGrid 3 keeps all messages that SMPI has buffered in one list, and goes through it whenever one
-// of them arrives. Messages of sums, barriers and broadcasts are therefore synchronous, which SMPI
-// does not buffer.
+// of them arrives. Messages of sums, barriers, broadcasts and gathers are therefore synchronous,
+// which SMPI does not buffer. They go the ways on which MPI libraries send short ones, and each
+// takes its simulated time: binomial trees, recursive doubling, and dissemination for barriers.
 #include <mpi.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -97,6 +99,26 @@ int receive(const Combined& all, std::vector<std::byte>& other, int from) {
   return receive_message(other.data(), all.count, all.type, from, all.communicator);
 }
 
+// The binomial tree of a communicator. A rank's place is its distance from the root, and the places
+// below it are those up to `reach` - 1 after its own, in branches whose widths are powers of two.
+struct Tree {
+  int root = 0;
+  int size = 0;
+  int place = 0;
+  int reach = 1;
+
+  Tree(int top, MPI_Comm communicator) : root(top) {
+    int rank = 0;
+    MPI_Comm_rank(communicator, &rank);
+    MPI_Comm_size(communicator, &size);
+    place = (rank - root + size) % size;
+    while (reach < size && (place & reach) == 0) reach *= 2;
+  }
+
+  [[nodiscard]] int rank_at(int other) const { return (other + root) % size; }
+  [[nodiscard]] int above() const { return rank_at(place - reach); }
+};
+
 }  // namespace
 
 extern "C" {
@@ -159,8 +181,8 @@ int exchange(const Combined& all, const std::vector<std::byte>& mine, std::vecto
 
 extern "C" {
 
-// Each rank tells the one at ever larger distances behind it that it has come, and all that it has
-// been told of have.
+// Dissemination: in each round a rank tells the rank at twice the distance of the round before that
+// it has come, which says the same of all ranks whose messages it has received.
 int __wrap_MPI_Barrier(MPI_Comm communicator) {
   int rank = 0;
   int size = 0;
@@ -180,25 +202,59 @@ int __wrap_MPI_Barrier(MPI_Comm communicator) {
   return code;
 }
 
-// Data go down a tree from the root, to the largest part of it first.
+// Data go down a tree from the root, to the largest branch first. A rank has all its messages on
+// their way at once, as if MPI had buffered them.
 int __wrap_MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm communicator) {
-  int rank = 0;
-  int size = 0;
-  MPI_Comm_rank(communicator, &rank);
-  MPI_Comm_size(communicator, &size);
-  const int place = (rank - root + size) % size;
-  int distance = 1;
-  while (distance < size && (place & distance) == 0) distance *= 2;
-  int code = MPI_SUCCESS;
-  if (place != 0) {
-    code = receive_message(data, count, type, (place - distance + root) % size, communicator);
+  const Tree tree(root, communicator);
+  if (tree.place != 0) {
+    const int code = receive_message(data, count, type, tree.above(), communicator);
+    if (code != MPI_SUCCESS) return code;
   }
-  for (distance /= 2; distance > 0 && code == MPI_SUCCESS; distance /= 2) {
-    if (place + distance >= size) continue;
-    const int to = (place + distance + root) % size;
-    code = MPI_Ssend(data, count, type, to, own_tag, communicator);
+  std::vector<MPI_Request> sent;
+  for (int distance = tree.reach / 2; distance > 0; distance /= 2) {
+    if (tree.place + distance >= tree.size) continue;
+    sent.push_back(MPI_REQUEST_NULL);
+    const int code = __real_MPI_Issend(data, count, type, tree.rank_at(tree.place + distance),
+                                       own_tag, communicator, &sent.back());
+    if (code != MPI_SUCCESS) return code;
   }
-  return code;
+  return MPI_Waitall(static_cast<int>(sent.size()), sent.data(), MPI_STATUSES_IGNORE);
+}
+
+// Values go up a tree to the root, each message with those of a whole branch. The programs use no
+// types with gaps. Fails if the values of all ranks are more than MPI counts.
+int __wrap_MPI_Gather(const void* mine, int count, MPI_Datatype type, void* all, int all_count,
+                      MPI_Datatype all_type, int root, MPI_Comm communicator) {
+  const Tree tree(root, communicator);
+  const bool is_there = tree.place == 0 && mine == MPI_IN_PLACE;
+  int element_bytes = 0;
+  MPI_Type_size(is_there ? all_type : type, &element_bytes);
+  const std::int64_t each_bytes =
+      static_cast<std::int64_t>(is_there ? all_count : count) * element_bytes;
+  if (each_bytes > std::numeric_limits<int>::max() / tree.size) return MPI_ERR_COUNT;
+  const int each = static_cast<int>(each_bytes);
+  const auto bytes = static_cast<std::size_t>(each);
+  const int width = std::min(tree.reach, tree.size - tree.place);  // ranks from this one down
+  std::vector<std::byte> values(static_cast<std::size_t>(width) * bytes);
+  auto* const result = static_cast<std::byte*>(all);
+  const auto* const own = is_there ? result + static_cast<std::size_t>(root) * bytes
+                                   : static_cast<const std::byte*>(mine);
+  std::copy_n(own, bytes, values.begin());
+  for (int distance = 1; distance < width; distance *= 2) {
+    const int branch = std::min(distance, width - distance);
+    const int code =
+        receive_message(values.data() + static_cast<std::size_t>(distance) * bytes, branch * each,
+                        MPI_BYTE, tree.rank_at(tree.place + distance), communicator);
+    if (code != MPI_SUCCESS) return code;
+  }
+  if (tree.place != 0) {
+    return MPI_Ssend(values.data(), width * each, MPI_BYTE, tree.above(), own_tag, communicator);
+  }
+  for (int place = 0; place < tree.size; ++place) {
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(place) * each, bytes,
+                result + static_cast<std::size_t>(tree.rank_at(place)) * bytes);
+  }
+  return MPI_SUCCESS;
 }
 
 // Ranks exchange the sums of ever larger groups. Where their number is no power of two, some ranks
@@ -240,19 +296,17 @@ int __wrap_MPI_Reduce(const void* mine, void* result, int count, MPI_Datatype ty
   const Combined all(count, type, operation, communicator);
   std::vector<std::byte> sum = all.copy_of(mine == MPI_IN_PLACE ? result : mine);
   std::vector<std::byte> other(sum.size());
-  const int place = (all.rank - root + all.size) % all.size;
-  int code = MPI_SUCCESS;
-  for (int distance = 1; distance < all.size && code == MPI_SUCCESS; distance *= 2) {
-    if ((place & distance) != 0) {
-      return send(all, sum, (place - distance + root) % all.size);
-    }
-    if (place + distance >= all.size) continue;
-    const int from = (place + distance + root) % all.size;
-    code = receive(all, other, from);
+  const Tree tree(root, communicator);
+  for (int distance = 1; distance < tree.reach; distance *= 2) {
+    if (tree.place + distance >= tree.size) continue;
+    const int from = tree.rank_at(tree.place + distance);
+    const int code = receive(all, other, from);
+    if (code != MPI_SUCCESS) return code;
     all.combine(sum, other, from);
   }
-  if (code == MPI_SUCCESS) std::copy(sum.begin(), sum.end(), static_cast<std::byte*>(result));
-  return code;
+  if (tree.place != 0) return send(all, sum, tree.above());
+  std::copy(sum.begin(), sum.end(), static_cast<std::byte*>(result));
+  return MPI_SUCCESS;
 }
 
 // Rank 0 makes the groups in memory that all simulated ranks have in common. SMPI's own rank 0
@@ -312,7 +366,14 @@ int __wrap_MPI_Igather(const void* mine, int count, MPI_Datatype type, void* all
                        MPI_Request* request) {
   weir::sim::wake_looking(*weir::sim::this_rank().node);
   *request = MPI_REQUEST_NULL;
-  return MPI_Gather(mine, count, type, all, all_count, all_type, root, communicator);
+  return __wrap_MPI_Gather(mine, count, type, all, all_count, all_type, root, communicator);
+}
+
+int __wrap_MPI_Ireduce(const void* mine, void* result, int count, MPI_Datatype type,
+                       MPI_Op operation, int root, MPI_Comm communicator, MPI_Request* request) {
+  weir::sim::wake_looking(*weir::sim::this_rank().node);
+  *request = MPI_REQUEST_NULL;
+  return __wrap_MPI_Reduce(mine, result, count, type, operation, root, communicator);
 }
 
 int __wrap_MPI_Iallreduce(const void* mine, void* all, int count, MPI_Datatype type,
