@@ -27,6 +27,10 @@ struct ToldPatterns {
   bool is_irregular = false;                     // there are more patterns, which are not told
 };
 
+// Returns whether `rank` would tell of `part` what it has told in the vote that has this told(). A
+// rank with one pattern at most tells all of its part.
+[[nodiscard]] bool is_told(const ToldPatterns& part, std::span<const std::int64_t> told, int rank);
+
 // The part of a rank as elements of a chunked array, or of several arrays.
 struct ToldArrays {
   std::uint64_t fingerprint = 0;  // of the array, or of all of them
