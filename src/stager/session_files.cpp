@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -138,6 +139,20 @@ bool overlap(std::span<const BlockExtent> sorted) {
          }) != sorted.end();
 }
 
+// Returns how many of the extents, from the first one on, do not overlap.
+std::size_t count_apart(std::span<const BlockExtent> extents) {
+  std::map<std::int64_t, std::int64_t> ends;  // by offset
+  for (std::size_t count = 0; count < extents.size(); ++count) {
+    const BlockExtent& one = extents[count];
+    if (one.bytes == 0) continue;
+    const std::int64_t end = one.offset + one.bytes;
+    const auto behind = ends.lower_bound(end);
+    if (behind != ends.begin() && std::prev(behind)->second > one.offset) return count;
+    ends.emplace_hint(behind, one.offset, end);
+  }
+  return extents.size();
+}
+
 }  // namespace
 
 SessionFiles::SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes,
@@ -215,13 +230,18 @@ Status SessionFiles::write_file(const transport::NameFile& named,
 
 Status SessionFiles::write_all(storage::Engine& engine, storage::EngineFile& file,
                                std::span<const BlockExtent> extents) {
-  std::vector<BlockExtent> sorted(extents.begin(), extents.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.offset < b.offset; });
-  if (!overlap(sorted)) return write_ranges(engine, file, sorted);
-  // What was written twice keeps its order.
-  for (const BlockExtent& extent : extents) {
-    if (Status one = write_ranges(engine, file, {&extent, 1}); !one.ok()) return one;
+  const auto sorted_of = [](std::span<const BlockExtent> some) {
+    std::vector<BlockExtent> sorted(some.begin(), some.end());
+    std::ranges::stable_sort(sorted, {}, &BlockExtent::offset);
+    return sorted;
+  };
+  const std::vector<BlockExtent> all = sorted_of(extents);
+  if (!overlap(all)) return write_ranges(engine, file, all);
+  // What was written twice keeps its order: what overlaps extents before it is written after them.
+  while (!extents.empty()) {
+    const auto apart = extents.first(count_apart(extents));
+    extents = extents.subspan(apart.size());
+    if (Status one = write_ranges(engine, file, sorted_of(apart)); !one.ok()) return one;
   }
   return {};
 }
