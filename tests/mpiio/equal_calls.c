@@ -17,10 +17,10 @@ enum { row = 64, rows = 32, part = row * rows, most_ranks = 8, file_bytes = 4 * 
 static int rank, ranks, gathers;
 
 /* What a program defines is called instead of the MPI library's function. */
-int MPI_Allgather(const void* from, int count, MPI_Datatype type, void* to, int counts,
-                  MPI_Datatype types, MPI_Comm communicator) {
+int MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   ++gathers;
-  return PMPI_Allgather(from, count, type, to, counts, types, communicator);
+  return PMPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 
 static void must(int holds, const char* what) {
