@@ -64,7 +64,7 @@ struct SimulatedRank {
   const Client* client = nullptr;  // null if the plan has no operations of it
   ranks::Sessions sessions;
   simgrid::s4u::SemaphorePtr woken = simgrid::s4u::Semaphore::create(0);
-  // Of a rank in a collective call: it is known when the rank leaves.
+  // A collective call that the rank waits in releases it once it is known when the rank leaves.
   simgrid::s4u::SemaphorePtr met = simgrid::s4u::Semaphore::create(0);
   // Simulated time since which it has looked for something to do: since it last did something, or
   // a message was last sent to it.

@@ -217,7 +217,7 @@ TEST_P(SessionFilesInShards, RefuseImpossibleDescriptions) {
     EXPECT_FALSE(refused.ok()) << one;
     EXPECT_FALSE(std::filesystem::exists(shard(0))) << one;
   }
-  // The same holds for files of chunks.
+  // An impossible grid is refused for chunks with files of their own, too.
   const Change files_of_chunks = [](ExtentMap& map, EncodedChunks& chunks) {
     chunks.places = storage::FilePerChunk{};
     auto parts = map.files.parts();
