@@ -14,6 +14,7 @@ from weir.model.flow import flow_on_one_host
 from weir.model.overlap import LEAST_WAIT, PhaseTime, hidden_seconds, mean_hidden_seconds
 from weir.model.stage import Case, stage_time
 from weir.results.expectations import Direction, ExpectedRate
+from weir.results.quantities import percent_text
 from weir.results.schema import Parameter, Plan
 
 BINS = 8
@@ -175,6 +176,43 @@ def test_the_first_read_of_a_file_waits_while_the_system_reads_ahead() -> None:
     assert usual["read"].value == pytest.approx(BINS * 2e9)
 
 
+@pytest.mark.parametrize("work", [0.0, 0.5, 1.0])
+def test_reads_after_the_first_of_a_file_take_less_than_the_mean(work: float) -> None:
+    """Of eight reads in 8 s the first takes 3 s, so that each later one takes 5/7 s."""
+    transfer = 4 * 8 * MIB / 2e9
+    ahead = calibration(
+        first_read_seconds=trials(3 * transfer, (1.0, 1.0, 1.0)),
+        storage_read_bytes_per_rank=BINS * 8 * MIB,
+        **{f"{name}_seconds": trials(1e-12) for name in ("call", "barrier")},
+    )
+    plan = make_plan(computations=work * transfer * 1e9, phases=(("C", "read"),))
+    steady = ahead.model_copy(update={"busy_work_operations_per_second": trials(1e9, (1.0,) * 3)})
+    steady = steady.model_copy(
+        update={"read_storage_bytes_per_second": trials(2e9, (1.0, 1.0, 1.0))}
+    )
+    made = rates(plan, asynchronous=True, calibration=steady)["read"]
+    blocked = transfer * (3 + (BINS - 1) * max(0.0, 5 / 7 - work))
+    assert made.value == pytest.approx(4 * BINS * 8 * MIB / blocked)
+    synchronous = rates(plan, calibration=steady)["read"]
+    assert synchronous.value == pytest.approx(2e9)
+
+
+@pytest.mark.parametrize(("reads", "later"), [(1, 1.0), (2, 1 / 3), (3, 0.5)])
+def test_later_reads_are_not_faster_than_the_page_cache(reads: int, later: float) -> None:
+    """The first of ``reads`` reads takes twice the mean; pages are read at 6e9 bytes per second."""
+    transfer = 4 * 8 * MIB / 2e9
+    ahead = calibration(
+        first_read_seconds=trials(2 * transfer, (1.0, 1.0, 1.0)),
+        storage_read_bytes_per_rank=reads * 8 * MIB,
+        read_storage_bytes_per_second=trials(2e9, (1.0, 1.0, 1.0)),
+        **{f"{name}_seconds": trials(1e-12) for name in ("call", "barrier")},
+    )
+    plan = make_plan(computations=0.0, phases=(("C", "read"),))
+    made = rates(plan, asynchronous=True, calibration=ahead)["read"]
+    blocked = transfer * (2 + (BINS - 1) * later)
+    assert made.value == pytest.approx(4 * BINS * 8 * MIB / blocked)
+
+
 def test_a_direct_run_is_expected_by_a_calibration_of_its_own_kind() -> None:
     """It has no sync, so that its fixed cost is that of a call."""
     own = calibration(direct=True, call_seconds=trials(1e-12))
@@ -287,20 +325,35 @@ def test_the_meeting_after_the_work_hides_transfers_too() -> None:
 
 
 @pytest.mark.parametrize("processors", [1, 2, 3])
-def test_ranks_that_share_processors_are_blocked_by_their_own_parts(processors: int) -> None:
-    """Four ranks; without work, a hidden write blocks its rank for the part that is its own."""
+@pytest.mark.parametrize(("sync", "copied"), [("fsync", 0.25), ("none", 1.0)])
+def test_ranks_that_share_processors_take_turns_in_copying(
+    processors: int, sync: str, copied: float
+) -> None:
+    """Four ranks copy at 4e9 bytes per second and store at 1e9.
+
+    Without work, a hidden write blocks its rank for the storage's time and for its own copies.
+    """
     shared = calibration(barrier_seconds=trials(1e-12), processors=processors)
-    transfer = 4 * 8 * MIB / 1e9
+    transfer = 8 * MIB / 1e9 * (4 if sync == "fsync" else 1)
+    own = 1 - copied * (1 - processors / 4)
     plan = make_plan(computations=0.0, phases=(("S", "write"),))
-    write = rates(plan, asynchronous=True, calibration=shared)["write"]
-    blocked = transfer + (BINS - 1) * transfer * processors / 4
-    assert f"{25 * processors} % of it a rank's own" in write.how
+    write = rates(plan, asynchronous=True, calibration=shared, sync=sync)["write"]
+    blocked = transfer + (BINS - 1) * transfer * own
+    assert f"{percent_text(own)} of it for a rank on its own" in write.how
     assert write.value == pytest.approx(4 * BINS * 8 * MIB / blocked)
     # With much work it still has to wait for a processor on which others compute.
     plan = make_plan(computations=100 * transfer * 1e9, phases=(("S", "write"),))
-    write = rates(plan, asynchronous=True, calibration=shared)["write"]
+    write = rates(plan, asynchronous=True, calibration=shared, sync=sync)["write"]
     blocked = transfer + (BINS - 1) * transfer * LEAST_WAIT
     assert write.value == pytest.approx(4 * BINS * 8 * MIB / blocked)
+
+
+def test_ranks_that_share_processors_copy_nothing_for_direct_writes() -> None:
+    direct = calibration(barrier_seconds=trials(1e-12), processors=1, direct=True)
+    plan = make_plan(computations=0.0, phases=(("S", "write"),))
+    write = rates(plan, asynchronous=True, calibration=direct, direct=True)["write"]
+    assert "100 % of it for a rank on its own" in write.how
+    assert write.value == pytest.approx(1e9)
 
 
 @pytest.mark.parametrize("processors", [None, 4, 5])

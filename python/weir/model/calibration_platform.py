@@ -165,10 +165,10 @@ def _maybe_again(stage: PlatformStage) -> PlatformStage:
 
 
 def _first_read(calibration: Calibration) -> dict[str, Quantity]:
-    """Returns what the first read of a file takes beyond the mean of reads of its size, if known.
+    """Returns by how much first reads of a file exceed the mean, and later ones fall short of it.
 
     Where the system reads ahead, the first read waits for more than its own bytes, and those after
-    it for less.
+    it for less. The rate of all is that of files of ``storage_read_bytes_per_rank``.
     """
     trials = calibration.first_read_seconds
     if trials is None:
@@ -177,7 +177,11 @@ def _first_read(calibration: Calibration) -> dict[str, Quantity]:
     usual = moved / calibration.read_storage_bytes_per_second.median
     whole = quantity_of_trials(trials.values)
     beyond = {end: max(0.0, seconds - usual) for end, seconds in whole.model_dump().items()}
-    return {"first_read": Quantity(**beyond)}
+    reads = (calibration.storage_read_bytes_per_rank or 0) // calibration.transfer_bytes
+    if reads < 2:
+        return {"first_read": Quantity(**beyond)}
+    below = {end: seconds / (reads - 1) for end, seconds in beyond.items()}
+    return {"first_read": Quantity(**beyond), "later_read": Quantity(**below)}
 
 
 def _storage_write(calibration: Calibration) -> PlatformStage:

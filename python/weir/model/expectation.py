@@ -404,23 +404,45 @@ class _Expected:
 
     def _phase_time(self, planned: Planned, case: Case, work: Case = "expected") -> PhaseTime:
         limit = slowest(self._times(planned, case))
+        seconds = limit.seconds / planned.phase.operations_per_rank
         phase = planned.phase
         latencies = self.platform.latencies_seconds
         call, meeting = latencies.get("call"), latencies.get("barrier")
         first = latencies.get("first_read") if _read_ahead(planned) else None
+        later = latencies.get("later_read") if first else None
+        copied = self._copied_share(planned, case, limit)
+        # Pages that were read ahead still have to be copied.
+        shorter = min(later.value, seconds * (1 - copied)) if later else 0.0
+        # Reads do not take turns: the system reads ahead for all ranks together.
+        processors = _processors_per_rank(self.platform, planned)
+        shares = processors < 1 and phase.direction == "write"
         return PhaseTime(
             function=phase.function,
             direction=phase.direction,
             operations=phase.operations_per_rank,
             exposed=phase.exposed_operations_per_rank,
             component="storage" if limit.stage.kind in OUTSIDE_HOST else "memory",
-            transfer_seconds=limit.seconds / phase.operations_per_rank,
+            transfer_seconds=seconds - shorter,
             compute_seconds=self._compute_seconds(planned, work),
             meeting_seconds=_hiding(meeting, work),
             posting_seconds=call.value if call else 0.0,
-            first_seconds=first.value if first else 0.0,
-            own_share=_own_share(self.platform, planned) if phase.direction == "write" else 1.0,
+            first_seconds=first.value + shorter if first else 0.0,
+            own_share=1 - copied * (1 - processors) if shares else 1.0,
+            shares_processors=shares,
         )
+
+    def _copied_share(self, planned: Planned, case: Case, limit: StageTime) -> float:
+        """Returns for which share of a transfer processors copy it, rather than wait for storage.
+
+        Copies into the page cache are measured by themselves. ``O_DIRECT`` has none.
+        """
+        if limit.stage.kind not in OUTSIDE_HOST:
+            return 1.0
+        cache = self._page_cache(planned.flow.direction)
+        if cache is None or planned.flow.route == "direct":
+            return 0.0
+        copying = _repeated(stage_time(cache, planned.flow, case), planned.turns)
+        return min(1.0, copying.seconds / limit.seconds)
 
     def _compute_seconds(self, planned: Planned, case: Case) -> float:
         """Returns the time of the work behind a transfer: at the slow end as little as can be."""
@@ -465,7 +487,6 @@ class _Expected:
         for planned in self._own:
             time = self._phase_time(planned, "expected")
             slow = self._phase_time(planned, "slow")
-            shared = time.own_share < 1  # ranks have fewer processors than they are
             told.append(
                 f"{planned.phase.function} {seconds_text(time.transfer_seconds)} "
                 f"({seconds_text(slow.transfer_seconds)} where slow) behind "
@@ -473,17 +494,17 @@ class _Expected:
                 f"{seconds_text(time.meeting_seconds)}, "
                 f"{time.exposed} of {time.operations} exposed"
                 + (f", {seconds_text(time.first_seconds)} longer" if time.first_seconds else "")
-                + (f", {percent_text(time.own_share)} of it a rank's own" if shared else "")
+                + (
+                    f", {percent_text(time.own_share)} of it for a rank on its own"
+                    if time.shares_processors
+                    else ""
+                )
             )
         return f"EAAR over foreground time, transfers hidden one buffer ahead: {', '.join(told)}"
 
 
-def _own_share(platform: Platform, planned: Planned) -> float:
-    """Returns the share of a transfer of all ranks that is a rank's own part.
-
-    It is below 1 where a host has more ranks than processors. Reads are left as they are: the
-    system reads ahead for all ranks together.
-    """
+def _processors_per_rank(platform: Platform, planned: Planned) -> float:
+    """Returns how many processors a rank has on the fullest host, at most 1, also if unknown."""
     hardware = platform.topology.get("hardware")
     processor = hardware.get("processor") if isinstance(hardware, Mapping) else None
     cores = processor.get("cores") if isinstance(processor, Mapping) else None

@@ -15,10 +15,11 @@ Whether a read and a write through the same component slow each other down is un
 one head, a link has two directions. At the slow end they do, so that the shorter takes twice its
 time and the longer the sum; at the fast end they do not; expected is the mean of both.
 
-Where a host has more ranks than processors, the ranks' own parts of a transfer take turns, and
-the time of all ranks together is that of several turns. A hidden transfer blocks its rank by its
-own part; but that part needs a processor on which other ranks compute, so the rank waits for at
-least ``LEAST_WAIT`` of the time of all.
+Where a host has more ranks than processors, the copies that processors make for a transfer take
+turns, and the time of all ranks together is that of several turns. A hidden transfer blocks its
+rank by the rank's own copies, and by all that the storage does, which serves all ranks at once. But
+the rank needs a processor on which others compute, so it waits for at least ``LEAST_WAIT`` of the
+time of all.
 
 Transfers take different times. A rank waits for a slow transfer that outlasts the computation, and
 a fast one does not compensate for it, so the mean blocked time exceeds the blocked time of a mean
@@ -40,10 +41,10 @@ WEIGHTS: Mapping[Case, float] = {"slow": 1 / 6, "expected": 4 / 6, "fast": 1 / 6
 SHARED: Mapping[Case, float] = {"slow": 1.0, "expected": 0.5, "fast": 0.0}
 """The share of the time of a transfer beside another one that is added to that other one."""
 
-LEAST_WAIT = 0.15
+LEAST_WAIT = 0.08
 """What a rank waits for a hidden transfer, as a share of the time that it takes with all ranks,
-where these share processors. Fitted on two processors to one half of 96 runs, and tested on the
-other: docs/measurements/path-model.md, section Asynchronous writes."""
+where these share processors. Fitted on two processors to one half of 28 runs, and tested on the
+other: docs/measurements/path-model.md, section Transfers behind computing."""
 
 Component = Literal["memory", "storage"]
 
@@ -56,8 +57,8 @@ class PhaseTime:
     meeting of all ranks after it. ``posting_seconds`` is the least cost of starting a hidden
     transfer and finding it complete. ``first_seconds`` is what an exposed transfer takes beyond the
     others of its size: the system reads ahead of the first read of a file, which waits for it.
-    ``own_share`` is the share of the transfer that is the rank's own part, below 1 where more ranks
-    than processors take turns.
+    ``own_share`` is the share of the transfer that passes for one rank, without the turns of the
+    others. ``shares_processors`` says that a host has more ranks than processors.
     """
 
     function: str
@@ -71,6 +72,7 @@ class PhaseTime:
     posting_seconds: float
     first_seconds: float = 0.0
     own_share: float = 1.0
+    shares_processors: bool = False
 
     @property
     def own_seconds(self) -> float:
@@ -79,8 +81,7 @@ class PhaseTime:
     @property
     def least_seconds(self) -> float:
         """For which a hidden transfer blocks its rank, however long there is computing."""
-        shares = self.own_share < 1
-        waits = LEAST_WAIT * self.transfer_seconds if shares else 0.0
+        waits = LEAST_WAIT * self.transfer_seconds if self.shares_processors else 0.0
         return max(self.posting_seconds, waits)
 
 

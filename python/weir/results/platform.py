@@ -414,7 +414,7 @@ class Platform(Record):
             "times of call, fsync, barrier and message; shared_write: of a host whose ranks "
             "write one file; shared_write_alone: of a host on which one rank does; run_copy: "
             "of a short run besides its bytes; first_read: of the first read of a file from "
-            "storage beyond later ones"
+            "storage beyond the mean of all; later_read: of that mean beyond later reads"
         ),
     )
     metadata: list[MetadataRates] = Field(
