@@ -62,7 +62,7 @@ def _as_words(given: object) -> object:
 class Part(BaseModel):
     """Base of the file's tables, which refuses unknown names."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class FactorTable(Part):

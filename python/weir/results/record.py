@@ -29,7 +29,7 @@ WORST_FIRST: tuple[VerdictWord, ...] = (
 class Record(BaseModel):
     """Base of every record: no unknown fields, no silent coercion of names."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     def model_dump(self, **options: Any) -> dict[str, Any]:
         """Returns the record with the names that its fields have in files."""
