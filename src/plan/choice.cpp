@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "common/bytes_text.hpp"
 #include "common/checked.hpp"
 #include "common/page.hpp"
 #include "topology/io_groups.hpp"
@@ -148,13 +149,6 @@ Result<Price> cheapest_placement(const Pricing& pricing, Parameters parameters, 
     if (price && price.value().seconds < best.value().seconds) best = std::move(price);
   }
   return best;
-}
-
-std::string bytes_text(std::int64_t bytes) {
-  if (bytes >= 1 << 30) return fmt::format("{:.4g} GiB", static_cast<double>(bytes) / (1 << 30));
-  if (bytes >= 1 << 20) return fmt::format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20));
-  if (bytes >= 1 << 10) return fmt::format("{:.4g} KiB", static_cast<double>(bytes) / (1 << 10));
-  return fmt::format("{} B", bytes);
 }
 
 // Returns the engine and the times with other engines, or an empty text if there was no other.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/bytes_text.hpp"
 #include "common/page.hpp"
 #include "interfaces/service_stagers.hpp"
 #include "measurement/environment.hpp"
@@ -160,9 +161,9 @@ Status Calibration::measure_all() {
   if (Status status = find_piece(); !status) return status;
   if (job_.rank == 0 && piece_bytes_ < request_.transfer_bytes) {
     fmt::print(stderr,
-               "weir-bench: calibrating with pieces of {} bytes instead of {}, to stay within "
-               "--seconds {}, the free memory and the free disk\n",
-               piece_bytes_, request_.transfer_bytes, request_.seconds);
+               "weir-bench: the calibration moves {} at once and not {} as the run does, to stay "
+               "within {} seconds, the free memory and the free disk\n",
+               bytes_text(piece_bytes_), bytes_text(request_.transfer_bytes), request_.seconds);
   }
   const std::int64_t pieces = pieces_per_trial(piece_bytes_);
   // The data that drains to storage after many transfers does not depend on their size.
