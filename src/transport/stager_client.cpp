@@ -508,7 +508,11 @@ Status StagerClient::begin_block(std::int64_t bytes) {
   }
   block_ = blocks_.back();
   blocks_.pop_back();
-  filled_block_ = BlockWriter(carrier_->begin(*block_));
+  // The stager reads one block of several after the caches have taken in others. What a rank of
+  // another node fills is sent at once.
+  const bool is_read_late = !is_remote() && (filled_ > 0 || usual_ > 1);
+  filled_block_ = BlockWriter(carrier_->begin(*block_), is_read_late ? BlockWriter::Target::streamed
+                                                                     : BlockWriter::Target::cached);
   return {};
 }
 
