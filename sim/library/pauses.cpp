@@ -33,9 +33,11 @@ void yield_or_doze(std::int64_t count) {
   }
   const double pause = std::max(first_pause_seconds, share_of_wait * (now - rank.looks_since));
   rank.node->looking.push_back(&rank);
-  if (rank.woken->acquire_timeout(std::min(pause, longest_pause_seconds))) {
-    std::erase(rank.node->looking, &rank);
-  }
+  const bool timed_out = rank.woken->acquire_timeout(std::min(pause, longest_pause_seconds));
+  // A rank that is woken at the very time at which its pause ends is no longer in the list, and
+  // takes the wake-up here. Its next pause would otherwise end at once and leave it in the list, so
+  // that each later wake-up would be one too many.
+  if (timed_out && std::erase(rank.node->looking, &rank) == 0) rank.woken->acquire();
 }
 
 long nap_ns(std::int64_t /*ranks_per_core*/, std::int64_t /*naps_before*/) {

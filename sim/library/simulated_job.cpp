@@ -113,14 +113,8 @@ Result<Outcome> run_job(const Description& asked, const Planned& planned,
   pointers.push_back(nullptr);
   int count = static_cast<int>(words.size());
   sg4::Engine engine(&count, pointers.data());
-  // SMPI's own choice would send messages of all with all, or of all to one, which takes it time in
-  // the cube of the ranks. The names are known only now.
+  // Without this, SMPI's settings have no names yet.
   smpi_init_options();
-  for (const char* const algorithm :
-       {"smpi/allreduce:rdb", "smpi/barrier:mpich", "smpi/allgather:mpich", "smpi/allgatherv:mpich",
-        "smpi/reduce:binomial", "smpi/gather:ompi_binomial"}) {
-    sg4::Engine::set_config(algorithm);
-  }
   sg4::Engine::set_config(fmt::format("smpi/or:0:{}:0", asked.messages.seconds_each));
   SMPI_init();
   auto job = std::make_unique<Job>(asked, planned, storage);

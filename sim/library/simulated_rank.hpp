@@ -22,6 +22,9 @@
 
 namespace weir::sim {
 
+class Group;
+struct SimulatedRank;
+
 // What all ranks share.
 struct SimulatedSystem {
   const Description* asked = nullptr;
@@ -43,10 +46,10 @@ struct SimulatedSystem {
   // open: by device, inode and whether it is written.
   std::map<std::tuple<std::uint64_t, std::uint64_t, bool>, std::weak_ptr<storage::EngineFile>>
       kept_files;
-  std::vector<struct SimulatedRank*> ranks;  // null: its program has not begun, or has ended
+  std::vector<SimulatedRank*> ranks;  // null: its program has not begun, or has ended
+  // The ranks of each communicator, by MPI's handle of it on any of its ranks.
+  std::map<const void*, std::shared_ptr<Group>> groups;
 };
-
-struct SimulatedRank;
 
 struct SimulatedNode {
   // Ranks that look for something to do and have found nothing.
@@ -61,6 +64,8 @@ struct SimulatedRank {
   const Client* client = nullptr;  // null if the plan has no operations of it
   ranks::Sessions sessions;
   simgrid::s4u::SemaphorePtr woken = simgrid::s4u::Semaphore::create(0);
+  // A collective call that the rank waits in releases it once it is known when the rank leaves.
+  simgrid::s4u::SemaphorePtr met = simgrid::s4u::Semaphore::create(0);
   // Simulated time since which it has looked for something to do: since it last did something, or
   // a message was last sent to it.
   double looks_since = 0;

@@ -32,7 +32,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The processor time grows about with the square of the ranks: more take many minutes.
+// Where ranks look for messages, the processor time grows faster than the ranks: more take many
+// minutes.
 constexpr std::int64_t most_bench_ranks = 4096;
 
 // A folder for the results and the test files of the job, which is removed with all its content.

@@ -44,10 +44,9 @@ struct ArrayOrigin {
   // Others may write between what the ranks write, so that no write changes the bytes there.
   bool has_other_writers = false;
   std::shared_ptr<storage::OpenFiles> staged = {};  // files behind a stager; null: no stager
-  // The reason why the session's stagers take neither the array nor its chunks with a codec; "":
-  // they take them, or there are no stagers.
+  // The reason why the session's stagers do not take the array; "": they take it, or there are
+  // none.
   std::string not_staged = {};
-  std::string not_encoded = {};
   bool at_once = false;  // with `staged`: the array has no steps, whose ends it would wait for
   // Returns a file of decoded chunks that a stager encodes; null: the ranks encode.
   std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> to_encode = {};
@@ -148,8 +147,8 @@ class OpenArray {
     }
     return *files;
   }
-  // Returns whether requests write the array through a stager. Shards are written by the ranks. How
-  // a stager encodes chunks whose places are in a table is described within a step.
+  // Returns whether requests write the array through a stager. How a stager encodes chunks whose
+  // places are in a table is described within a step.
   [[nodiscard]] bool is_staged(Direction direction = Direction::write) const {
     return origin_.staged != nullptr && direction == Direction::write &&
            (!stored_ || encoding_.has_value() || (has_chunk_table() && origin_.to_encode));
@@ -158,8 +157,9 @@ class OpenArray {
   // has none.
   [[nodiscard]] std::string why_not_staged() const {
     if (origin_.staged == nullptr || !stored_ || is_staged()) return origin_.not_staged;
-    return !origin_.not_encoded.empty()
-               ? origin_.not_encoded
+    return has_long_shards()
+               ? "a row of chunks in its shards has more than 64 MiB; with shorter rows the array "
+                 "would be staged"
                : "its description is too long for a stager that would encode its chunks";
   }
   // Makes durable what this rank wrote, with any engine. Once bytes of the array are lost, each
@@ -234,7 +234,6 @@ class OpenArray {
     origin_.staged = nullptr;
     origin_.to_encode = nullptr;
     origin_.not_staged.clear();
-    origin_.not_encoded.clear();
   }
   // Returns the number of bytes that a byte swap reverses together; 1: nothing is swapped.
   [[nodiscard]] std::int64_t swapped_together() const { return swapped_; }
@@ -329,9 +328,12 @@ class OpenArray {
     const std::function<Status()> learn = learn_places_;  // which sets it to null
     return learn ? learn() : Status();
   }
-  // Returns whether writing requests treat shards as chunks, so that each belongs to one
-  // aggregator.
-  [[nodiscard]] bool writes_by_shards() const { return by_shards_.has_value(); }
+  // Returns whether the rows of chunks in its shards are so long that writing requests do not treat
+  // shards as chunks, of which each belongs to one aggregator: one writes all of them.
+  [[nodiscard]] bool has_long_shards() const {
+    return stored_ && std::holds_alternative<storage::EncodedShards>(stored_->encoded()->places) &&
+           !by_shards_;
+  }
   [[nodiscard]] std::int64_t most_encoded_bytes() const {
     return by_chunks_ ? by_chunks_->engine->most_encoded_bytes() : 0;
   }
@@ -493,18 +495,18 @@ class OpenArray {
     map_ = by_chunks_->map;
     if (origin_.to_encode) describe_encoding();
   }
-  // Lets a stager encode chunks that have files of their own, or get places in a step. The bytes of
-  // a shard depend on the order of its chunks.
+  // Lets a stager encode chunks that have files of their own, are in shards, or get places in a
+  // step.
   void describe_encoding() {
     const bool in_table = has_chunk_table();
-    const auto& places = stored_->encoded()->places;
-    if (in_table ? !has_places() : !std::holds_alternative<storage::FilePerChunk>(places)) return;
+    if (in_table ? !has_places() : has_long_shards()) return;
     storage::FileMap map;
     map.arrays.push_back(stored());
     storage::ExtentMap& described = map.arrays.front().map;
-    if (in_table) {  // no chunk of the step has a place
-      std::get<storage::EncodedChunks>(described.extents).places = storage::EncodedTable();
-    }
+    auto& places = std::get<storage::EncodedChunks>(described.extents).places;
+    if (in_table) places = storage::EncodedTable();  // no chunk of the step has a place
+    // The stager reads the index of each shard to which it adds chunks.
+    if (auto* const shards = std::get_if<storage::EncodedShards>(&places)) shards->table = {};
     storage::DataFiles& files = described.files;
     auto parts = files.parts();
     parts.prefix = storage::absolute_path(parts.prefix);

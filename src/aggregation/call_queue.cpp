@@ -107,6 +107,7 @@ CallQueue::Turn::Turn(CallQueue& queue, Call call, const std::function<void(Call
   while (!request->ended()) queue.advance_first(true);
   entered_ = request->outcome_;
   is_alike_ = request->is_alike_;
+  all_remember_the_same_ = request->all_remember_the_same_;
 }
 
 CallQueue::Turn::~Turn() {
@@ -176,6 +177,7 @@ void CallQueue::vote(Request& request, bool may_wait) {
     return;
   }
   request.is_alike_ = request.opening_->all_make_this_call();
+  request.all_remember_the_same_ = request.opening_->all_remember_the_same();
   if (!outcome.ok() || request.work_ == nullptr) {
     // The ranks of a node wait for an answer also where bytes were lost.
     if (request.opening_->round().is_asked()) state_.asked = request.opening_->round();
@@ -183,7 +185,7 @@ void CallQueue::vote(Request& request, bool may_wait) {
     end(request, outcome);
   } else {
     request.step_ = Request::Step::running;
-    request.work_->begin(request.opening_->all_remember_the_same());
+    request.work_->begin(request.all_remember_the_same_);
   }
 }
 

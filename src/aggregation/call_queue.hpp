@@ -75,7 +75,8 @@ class Request {
   CallQueue& queue_;
   Step step_ = Step::voting;
   bool asks_ = false;
-  bool is_alike_ = false;  // after the opening vote: all ranks made this call
+  bool is_alike_ = false;               // after the opening vote: all ranks made this call
+  bool all_remember_the_same_ = false;  // likewise (Call::remembered)
   std::unique_ptr<Agreement> opening_;
   std::unique_ptr<RequestWork> work_;  // null: the caller carries out the call
   std::shared_ptr<const void> memory_;
@@ -114,6 +115,8 @@ class CallQueue {
     [[nodiscard]] const Status& entered() const { return entered_; }
     // Returns whether all ranks made this call, also if the vote failed; equal on all ranks.
     [[nodiscard]] bool is_alike() const { return is_alike_; }
+    // Returns, equal on all ranks, whether Call::remembered was equal on all ranks.
+    [[nodiscard]] bool all_remember_the_same() const { return all_remember_the_same_; }
     // Called with the outcome of a call that was carried out.
     void end(const Status& outcome) { queue_.note(outcome); }
 
@@ -124,6 +127,7 @@ class CallQueue {
     storage::WhileProgramsRun moving_;
     Status entered_;
     bool is_alike_ = false;
+    bool all_remember_the_same_ = false;
   };
 
   // Returns whether an earlier call has broken the session on this rank, or MPI has failed on any

@@ -277,6 +277,33 @@ std::shared_ptr<Request> Collective::begin_regions(const Call& call, OpenArray* 
   whole.remembered = whole.possible.ok() ? work->find_known() : -1;
   return calls_->submit(std::move(whole), std::move(work), std::move(memory));
 }
+
+// What a rank remembers says also in which direction it moves, so that ranks with different ones do
+// not remember the same.
+std::optional<Status> Collective::move_known_regions(const Call& call, OpenArray& file,
+                                                     Direction direction, const OwnRegion* own) {
+  std::unique_ptr<RegionRequest> work;
+  std::int64_t known = -1;
+  if (own != nullptr && check_array(file, direction).ok()) {
+    work = std::make_unique<RegionRequest>(*state_, &file, direction, *own);
+    known = work->find_known();
+  }
+  Call whole = call;
+  whole.remembered =
+      known < 0 ? -1 - state_->rank : 2 * known + (direction == Direction::write ? 1 : 0);
+  CallQueue::Turn turn(*calls_, std::move(whole));
+  if (!turn.entered().ok()) return turn.entered();
+  if (known < 0 || !turn.all_remember_the_same()) return std::nullopt;
+  work->begin(true);
+  Status moved = work->wait();
+  turn.end(moved);
+  // In a broken session other ranks or MPI may still use the memory of these objects.
+  if (calls_->broken()) {
+    [[maybe_unused]] const auto* const kept = work.release();
+  }
+  return moved;
+}
+
 Status Collective::move_alone(OpenArray& file, Direction direction, const OwnRegion& own) {
   if (state_->broken) return broken_collective();
   const ranks::LifeSigns::During storage(state_->group->life(), ranks::LifeSigns::What::storage);

@@ -299,6 +299,11 @@ class Collective {
   [[nodiscard]] std::shared_ptr<Request> begin_regions(const Call& call, OpenArray* file,
                                                        Direction direction, const OwnRegion& own,
                                                        std::shared_ptr<const void> memory);
+  // Collective. Moves every rank's own region like begin_regions(), and waits for the end, if every
+  // rank has a region and all remember the regions of all. Otherwise returns nothing, on all ranks
+  // alike, and nothing has moved. `own` is null on a rank that has no region, or does not know yet.
+  std::optional<Status> move_known_regions(const Call& call, OpenArray& file, Direction direction,
+                                           const OwnRegion* own);
   // Local. Moves one region without the other ranks (own_region.hpp).
   Status move_alone(OpenArray& file, Direction direction, const OwnRegion& own);
   // Local. Describes for users what a write or read of these parts would do, and why; `pieces` are

@@ -148,9 +148,7 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
   bool in_long_shards = false;
   for (const RequestedPart& one : parts) {
     if (one.file->encoded() == nullptr) continue;
-    const auto& places = one.file->encoded()->places;
-    in_long_shards = in_long_shards || (std::holds_alternative<storage::EncodedShards>(places) &&
-                                        !one.file->writes_by_shards());
+    in_long_shards = in_long_shards || one.file->has_long_shards();
     if (!one.file->has_chunk_table() || one.file->has_places()) continue;
     return Error(ErrorCode::unsupported,
                  fmt::format("array \"{}\": encoded chunks in one file cannot be rewritten in "

@@ -149,8 +149,7 @@ class StepFile {
   [[nodiscard]] std::shared_ptr<storage::OpenFiles> staged_files(
       const CollectiveState& state, const topology::FileTargets& targets) const;
   [[nodiscard]] std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)>
-  encoder(const CollectiveState& state, const topology::FileTargets& targets,
-          const storage::ExtentMap& map) const;
+  encoder(const CollectiveState& state, const topology::FileTargets& targets) const;
   void collect_sums(bool in_step);
   [[nodiscard]] Status commit(CollectiveState& state, WrittenChunks& chunks,
                               const StepSums::Runs& sums);
@@ -158,11 +157,9 @@ class StepFile {
   [[nodiscard]] bool is_staged(const CollectiveState& state) const;
   [[nodiscard]] bool stages_arrays(const CollectiveState& state,
                                    const topology::FileTargets& targets) const;
-  // Return ArrayOrigin::not_staged and ArrayOrigin::not_encoded.
+  // Returns ArrayOrigin::not_staged.
   [[nodiscard]] std::string why_not_staged(const CollectiveState& state,
                                            const topology::FileTargets& targets) const;
-  [[nodiscard]] static std::string why_not_encoded(const CollectiveState& state,
-                                                   const storage::ExtentMap& map);
   // Tells people, once for the file, which arrays of a staged session the ranks write.
   void tell_what_is_not_staged(CollectiveState& state) const;
   [[nodiscard]] Status hand_commit_over(CollectiveState& state);

@@ -20,12 +20,6 @@ constexpr std::int64_t unnamed = -1;
 // Files of a session of which a line says that ranks write their arrays.
 constexpr std::size_t most_told_files = 16;
 
-// The bytes of a shard depend on the order in which its chunks are written: one aggregator does.
-bool has_shards(const storage::ExtentMap& map) {
-  const storage::EncodedChunks* const chunks = map.encoded();
-  return chunks != nullptr && std::holds_alternative<storage::EncodedShards>(chunks->places);
-}
-
 }  // namespace
 
 std::shared_ptr<storage::OpenFiles> StepFile::staged_files(
@@ -35,19 +29,11 @@ std::shared_ptr<storage::OpenFiles> StepFile::staged_files(
 }
 
 std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> StepFile::encoder(
-    const CollectiveState& state, const topology::FileTargets& targets,
-    const storage::ExtentMap& map) const {
-  if (!stages_arrays(state, targets) || has_shards(map)) return nullptr;
+    const CollectiveState& state, const topology::FileTargets& targets) const {
+  if (!stages_arrays(state, targets)) return nullptr;
   return [staging = state.staging.get()](transport::StagedHandling encoding) {
     return staging->files_for(std::move(encoding));
   };
-}
-
-std::string StepFile::why_not_encoded(const CollectiveState& state, const storage::ExtentMap& map) {
-  if (state.staging == nullptr || !has_shards(map)) return "";
-  return "the bytes of a shard depend on the order of its chunks; without shards the array would "
-         "be "
-         "staged";
 }
 
 // Files that are rewritten have no steps that could be committed later. An array by itself has

@@ -13,9 +13,10 @@ namespace {
 constexpr std::size_t line = 64;  // bytes of a cache line
 
 // Copies the runs of `level`. Their size is known at compile time, so that each becomes a few moves
-// without a call.
+// without a call. A level that is passed by value stays in registers: the compiler cannot know that
+// no run is stored over one that is passed by reference.
 template <std::size_t size>
-void copy_fixed(const std::byte* from, std::byte* to, const CopyLevel& level) {
+void copy_fixed(const std::byte* from, std::byte* to, CopyLevel level) {
   for (std::int64_t k = 0; k < level.count; ++k) {
     std::memcpy(to, from, size);
     from += level.from_stride;
@@ -34,6 +35,30 @@ void copy_by_calls(const std::byte* from, std::byte* to, const CopyLevel& level,
 #if defined(__x86_64__)
 
 constexpr std::size_t called_bytes = 4 << 10;  // from this size on memcpy() is as fast
+constexpr std::size_t half_line = line / 2;
+
+bool has_half_lines() {
+  static const bool has = __builtin_cpu_supports("avx2") != 0;
+  return has;
+}
+
+// Copies runs of half a line, or of a multiple of it. Moves of a quarter of a line, which the
+// compiler chooses without this function, take 1.2 to 1.5 times as long for runs of 64 bytes that
+// are in the caches (EPYC with 512 KiB of L2 for each core).
+template <std::size_t size>
+__attribute__((target("avx2"))) void copy_by_half_lines(const std::byte* from, std::byte* to,
+                                                        CopyLevel level) {
+  static_assert(size % half_line == 0);
+  for (std::int64_t k = 0; k < level.count; ++k) {
+#pragma GCC unroll 4
+    for (std::size_t at = 0; at < size; at += half_line) {
+      const __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + at), half);
+    }
+    from += level.from_stride;
+    to += level.to_stride;
+  }
+}
 
 // memcpy() takes 1.6 times as long as this function for rows of 1 and 2 KiB that are in memory, and
 // 1.1 times as long for shorter rows (glibc 2.36 on Zen 4).
@@ -56,6 +81,15 @@ bool has_wide_moves() {
 }
 
 #endif
+
+// Copies runs of half a line, one line or two.
+template <std::size_t size>
+void copy_lines(const std::byte* from, std::byte* to, const CopyLevel& level) {
+#if defined(__x86_64__)
+  if (has_half_lines()) return copy_by_half_lines<size>(from, to, level);
+#endif
+  copy_fixed<size>(from, to, level);
+}
 
 void copy_long(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size) {
 #if defined(__x86_64__)
@@ -81,11 +115,11 @@ void copy_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std
     case 16:
       return copy_fixed<16>(from, to, level);
     case 32:
-      return copy_fixed<32>(from, to, level);
+      return copy_lines<32>(from, to, level);
     case 64:
-      return copy_fixed<64>(from, to, level);
+      return copy_lines<64>(from, to, level);
     case 128:
-      return copy_fixed<128>(from, to, level);
+      return copy_lines<128>(from, to, level);
     default:
       return copy_long(from, to, level, size);
   }
@@ -131,15 +165,35 @@ void stream_run(const std::byte* from, std::byte* to, std::size_t size) {
   stream_words(from + at, to + at, size - at);
 }
 
+// Streams runs that are lines of the target.
+__attribute__((target("avx2"))) void stream_lines(const std::byte* from, std::byte* to,
+                                                  CopyLevel level, std::size_t size) {
+  for (std::int64_t k = 0; k < level.count; ++k) {
+    for (std::size_t at = 0; at < size; at += line) {
+      const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at));
+      const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at + half_line));
+      _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at), a);
+      _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at + half_line), b);
+    }
+    from += level.from_stride;
+    to += level.to_stride;
+  }
+}
+
+// Returns whether each run begins and ends with a line of the target.
+bool are_lines(const std::byte* to, const CopyLevel& level, std::size_t size) {
+  const auto address = reinterpret_cast<std::uintptr_t>(to);
+  const auto stride = static_cast<std::uintptr_t>(level.to_stride);
+  return (address | stride | size) % line == 0;
+}
+
 }  // namespace
 
 bool runs_can_stream(const std::byte* to, const CopyLevel& level, std::size_t size) {
   const auto address = reinterpret_cast<std::uintptr_t>(to);
   if ((address | size) % native_word != 0 || !runs_can_stream_by(level.to_stride)) return false;
   // Streaming is slow if many cache lines are written in part.
-  if (size >= 4 * line) return true;
-  const auto stride = static_cast<std::uintptr_t>(level.to_stride);
-  if ((address | stride | size) % line == 0) return true;
+  if (size >= 4 * line || are_lines(to, level, size)) return true;
   return size >= 2 * line && level.to_stride == static_cast<std::int64_t>(size);
 }
 
@@ -148,6 +202,7 @@ bool runs_can_stream_by(std::int64_t to_stride) {
 }
 
 void stream_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size) {
+  if (are_lines(to, level, size) && has_half_lines()) return stream_lines(from, to, level, size);
   for (std::int64_t k = 0; k < level.count; ++k) {
     stream_run(from, to, size);
     from += level.from_stride;

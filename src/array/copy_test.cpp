@@ -44,18 +44,22 @@ void copy_reversed(const std::byte* from, std::byte* to, std::int64_t bytes, std
   }
 }
 
-// Runs of many lengths, at aligned and odd places, moved both ways, in either byte order of
-// numbers; nothing beside them changes.
+// Runs of many lengths, at aligned and odd places, of which some begin with a cache line, moved
+// both ways, in either byte order of numbers; nothing beside them changes.
 void check_runs(std::int64_t number) {
   Random random(91);
   const Bytes source = random_bytes(random, 1 << 17);
   const Bytes before = random_bytes(random, 1 << 17);
+  Bytes written = before;
+  const auto in_line =
+      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(written.data()) % 64);
   for (const auto target : {StridedCopy::Target::cached, StridedCopy::Target::streamed}) {
     for (const std::int64_t bytes : {1,   7,   8,   16,  32,  40,  63,  64,  65,   72,   127,
                                      128, 136, 192, 200, 255, 256, 264, 512, 1000, 1001, 2048}) {
       if (bytes % number != 0) continue;
       for (const std::int64_t gap : {0, 1, 8, 64}) {
-        for (const std::int64_t start : {0, 3, 8}) {
+        for (const std::int64_t start :
+             {std::int64_t{0}, std::int64_t{3}, std::int64_t{8}, 64 - in_line}) {
           StridedCopy copy;
           copy.from_offset = 5;
           copy.to_offset = start;
@@ -67,7 +71,7 @@ void check_runs(std::int64_t number) {
             copy_reversed(source.data() + 5 + run * (2 * bytes + 3),
                           expected.data() + start + run * (bytes + gap), bytes, number);
           }
-          Bytes written = before;
+          std::ranges::copy(before, written.begin());
           copy.run(source.data(), written.data(), target, number);
           ASSERT_EQ(std::memcmp(written.data(), expected.data(), expected.size()), 0)
               << bytes << " bytes, " << gap << " between, from " << start << ", numbers of "

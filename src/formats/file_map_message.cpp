@@ -4,9 +4,12 @@
 
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
+
+#include "common/checked.hpp"
 
 // The form of the messages: numbers of 8 bytes, and texts preceded by their lengths, without names.
 // A file may have tens of thousands of arrays, and all ranks wait for the message. Packing and
@@ -301,7 +304,21 @@ class Message : public Side {
     auto separator = static_cast<unsigned char>(parts.separator);
     pass(parts.prefix, parts.files, parts.numbered, parts.counts, separator, parts.bytes_when_made,
          parts.directories);
-    if constexpr (!packs) parts.separator = static_cast<char>(separator);
+    if constexpr (!packs) {
+      parts.separator = static_cast<char>(separator);
+      check_grid(parts);
+    }
+  }
+  // Each file has its own coordinates.
+  static void check_grid(const DataFiles::Parts& parts) {
+    std::optional<std::int64_t> files = 1;
+    for (const std::int64_t count : parts.counts) {
+      if (count < 0 || !files) throw std::runtime_error("an invalid grid of files");
+      files = checked_multiply(*files, count);
+    }
+    if (parts.files < 0 || (!parts.counts.empty() && files != parts.files)) {
+      throw std::runtime_error("a grid of another number of files");
+    }
   }
   void pass_extents(Seen<DenseExtents>& dense, const array::Shape& /*all*/) { pass(dense.offset); }
   void pass_extents(Seen<RecordExtents>& records, const array::Shape& /*all*/) {

@@ -12,7 +12,8 @@ Result<ChunkSlabs> ChunkSlabs::create(const ExtentMap& map, EncodedBlocks blocks
   const EncodedChunks& chunks = *map.encoded();
   const int dimensions = map.shape.dimensions();
   const Error too_long = invalid_argument("its chunks do not fit into 63 bits");
-  if (!(chunks.grid.shape() == map.shape)) {
+  const auto of_chunks = array::ChunkGrid::create(map.shape, chunks.stored_extents);
+  if (!of_chunks || !(of_chunks.value() == chunks.grid)) {
     return invalid_argument("the grid of its chunks is not that of its shape");
   }
   array::Indices together(dimensions, 1);
@@ -54,8 +55,7 @@ ExtentMap ChunkSlabs::view(const std::string& path) const {
                  .order = order_,
                  .files = DataFiles::one(path),
                  .extents = {}};
-  const std::int64_t slot = bytes_ * chunks_per_block_[slowest_];
-  view.extents = ChunkExtents{blocks_, block_extents_, SlotsInTurn{1, 0, slot}};
+  view.extents = ChunkExtents{blocks_, block_extents_, SlotsInTurn{1, 0, block_bytes()}};
   return view;
 }
 

@@ -34,6 +34,8 @@ class ChunkSlabs {
 
   // Returns the number of bytes of each slab. Slabs follow each other in the view's file.
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  // Returns the number of bytes of all slabs of a block.
+  [[nodiscard]] std::int64_t block_bytes() const { return bytes_ * chunks_per_block_[slowest_]; }
   [[nodiscard]] const array::Layout& layout() const { return layout_; }
   [[nodiscard]] const array::Layout& chunk_layout() const { return chunk_layout_; }
 

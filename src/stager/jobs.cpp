@@ -14,9 +14,7 @@ void Stager::advance(SessionId number, Session& session) {
     if (const auto* const filled = std::get_if<BlockItem>(&first)) {
       if (filled->is_moving || filled->recording != 0) return;
       session.job = ++last_job_;
-      actions_.emplace_back(session.queue.begin_write(
-          session.job, number,
-          {settings_.most_written_together, settings_.most_read_back_together}));
+      actions_.emplace_back(session.queue.begin_write(session.job, number, write_limits()));
       return;
     }
     if (const auto* const seal = std::get_if<SealItem>(&first)) {
@@ -52,6 +50,16 @@ void Stager::advance(SessionId number, Session& session) {
     }
     session.queue.remove_first();
   }
+}
+
+// What a job has of a chunk or a shard is read, and written once more, by the next job that has
+// other parts of it. So a job has as much of them as does not keep too much memory from the ranks.
+WriteLimits Stager::write_limits() const {
+  const std::int64_t blocks =
+      settings_.client_blocks > 0 ? settings_.client_blocks : settings_.blocks;
+  return {.bytes = settings_.most_written_together,
+          .encoded = std::max(settings_.most_written_together, blocks / 4 * settings_.block_bytes),
+          .read_back = settings_.most_read_back_together};
 }
 
 void Stager::take(const JobEnded& event) {

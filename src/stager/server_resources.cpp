@@ -64,6 +64,11 @@ Status check(const ServerSettings& settings) {
         "MUNGE is for ranks of other nodes, which find the stager by its rendezvous file: give one "
         "with --rendezvous, or leave out --auth");
   }
+  if (!settings.listen.empty() && settings.rendezvous.empty()) {
+    // Stagers of other nodes may ask for this address at any time. A wrong one is an error now.
+    const auto tried = storage::NetworkListener::listen(settings.listen);
+    if (!tried) return tried.error();
+  }
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -13,11 +14,10 @@
 #include <variant>
 
 #include "checksums/sums_file.hpp"
-#include "common/checked.hpp"
 #include "formats/commit_progress.hpp"
-#include "formats/file_map_message.hpp"
 #include "formats/format.hpp"
 #include "formats/header_update.hpp"
+#include "stager/described_arrays.hpp"
 #include "stager/scarce_memory.hpp"
 #include "stager/stored_paths.hpp"
 #include "system/moved_all.hpp"
@@ -36,49 +36,20 @@ constexpr std::size_t most_told_chunks = std::size_t{1} << 16;
 
 // Returns what each of the parts of an encoding gets, in the order of arrival.
 std::vector<std::vector<BlockExtent>> shares_of(std::span<const BlockExtent> extents,
-                                                std::size_t parts, std::int64_t slab_bytes) {
+                                                std::size_t parts, std::int64_t block_bytes) {
   std::vector<std::vector<BlockExtent>> shares(parts);
   for (BlockExtent left : extents) {
     while (left.bytes > 0) {
-      const std::int64_t slab = left.offset / slab_bytes;
+      const std::int64_t block = left.offset / block_bytes;
       BlockExtent one = left;
-      one.bytes = std::min(left.bytes, slab_bytes - left.offset % slab_bytes);
-      shares[static_cast<std::size_t>(slab) % parts].push_back(one);
+      one.bytes = std::min(left.bytes, block_bytes - left.offset % block_bytes);
+      shares[static_cast<std::size_t>(block) % parts].push_back(one);
       left.at += one.bytes;
       left.offset += one.bytes;
       left.bytes -= one.bytes;
     }
   }
   return shares;
-}
-
-// Returns the array that a rank or another stager has described.
-Result<storage::StoredArray> encoded_array(const std::string& encoded) {
-  auto map = storage::parse_file_map(encoded);
-  if (!map) return map.error();
-  if (map.value().arrays.size() != 1 || map.value().arrays.front().map.encoded() == nullptr) {
-    return Error(ErrorCode::corrupt, "no array with encoded chunks was described");
-  }
-  return std::move(map.value().arrays.front());
-}
-
-bool has_table(const storage::StoredArray& array) {
-  return std::holds_alternative<storage::EncodedTable>(array.map.encoded()->places) &&
-         array.map.files.files() == 1;
-}
-
-bool are_possible(const transport::ChunkPlaces& places) {
-  return places.free_from >= 0 && places.own >= 0 && places.own < places.stagers &&
-         (places.stagers == 1 || places.region_bytes > 0);
-}
-
-bool are_possible(const transport::EncodedChunks& chunks, const storage::StoredArray& array) {
-  const std::int64_t all = array.map.encoded()->grid.chunks();
-  return has_table(array) && std::ranges::all_of(chunks.chunks, [all](const auto& one) {
-           return one.chunk >= 0 && one.chunk < all && one.place.file == 0 &&
-                  one.place.offset >= 0 && one.place.bytes >= 0 &&
-                  checked_add(one.place.offset, one.place.bytes);
-         });
 }
 
 using Entries = std::vector<storage::EncodedTable::Entry>;
@@ -120,7 +91,7 @@ Status add_chunks(std::map<std::string_view, TableChunks>& arrays,
                   const transport::EncodedChunks& told) {
   auto known = arrays.find(told.encoded);
   if (known == arrays.end()) {
-    auto array = encoded_array(told.encoded);
+    auto array = described_array(told.encoded);
     if (!array) return array.error();
     known = arrays.emplace(told.encoded, TableChunks{std::move(array).value()}).first;
   }
@@ -136,6 +107,20 @@ bool overlap(std::span<const BlockExtent> sorted) {
   return std::adjacent_find(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
            return a.offset + a.bytes > b.offset;
          }) != sorted.end();
+}
+
+// Returns how many of the extents, from the first one on, do not overlap.
+std::size_t count_apart(std::span<const BlockExtent> extents) {
+  std::map<std::int64_t, std::int64_t> ends;  // by offset
+  for (std::size_t count = 0; count < extents.size(); ++count) {
+    const BlockExtent& one = extents[count];
+    if (one.bytes == 0) continue;
+    const std::int64_t end = one.offset + one.bytes;
+    const auto behind = ends.lower_bound(end);
+    if (behind != ends.begin() && std::prev(behind)->second > one.offset) return count;
+    ends.emplace_hint(behind, one.offset, end);
+  }
+  return extents.size();
 }
 
 }  // namespace
@@ -215,13 +200,18 @@ Status SessionFiles::write_file(const transport::NameFile& named,
 
 Status SessionFiles::write_all(storage::Engine& engine, storage::EngineFile& file,
                                std::span<const BlockExtent> extents) {
-  std::vector<BlockExtent> sorted(extents.begin(), extents.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.offset < b.offset; });
-  if (!overlap(sorted)) return write_ranges(engine, file, sorted);
-  // What was written twice keeps its order.
-  for (const BlockExtent& extent : extents) {
-    if (Status one = write_ranges(engine, file, {&extent, 1}); !one.ok()) return one;
+  const auto sorted_of = [](std::span<const BlockExtent> some) {
+    std::vector<BlockExtent> sorted(some.begin(), some.end());
+    std::ranges::stable_sort(sorted, {}, &BlockExtent::offset);
+    return sorted;
+  };
+  const std::vector<BlockExtent> all = sorted_of(extents);
+  if (!overlap(all)) return write_ranges(engine, file, all);
+  // What was written twice keeps its order: what overlaps extents before it is written after them.
+  while (!extents.empty()) {
+    const auto apart = extents.first(count_apart(extents));
+    extents = extents.subspan(apart.size());
+    if (Status one = write_ranges(engine, file, sorted_of(apart)); !one.ok()) return one;
   }
   return {};
 }
@@ -244,26 +234,25 @@ storage::EncodedWriter::PlaceSource SessionFiles::places_of(const transport::Chu
 
 Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFile& named) {
   if (Status below = check_below(root_, named); !below.ok()) return below.error();
-  auto described = encoded_array(named.encoded);
+  auto described = described_array(named.encoded);
   if (!described) return described.error();
   storage::StoredArray& array = described.value();
   const bool in_table = named.places.step != 0;
-  const bool is_possible =
-      in_table ? has_table(array) && are_possible(named.places)
-               : std::holds_alternative<storage::FilePerChunk>(array.map.encoded()->places);
-  if (!is_possible) {
+  if (!can_be_encoded(array, named.places)) {
     return Error(ErrorCode::unsupported,
-                 "a stager encodes only chunks with files of their own, or in one file within a "
-                 "step",
+                 "a stager encodes only chunks with files of their own, in shards with short rows, "
+                 "or in one file within a step",
                  named.path);
   }
+  const bool in_shards =
+      std::holds_alternative<storage::EncodedShards>(array.map.encoded()->places);
   if (named.known) {
     array.map.files.set_known(std::make_shared<const storage::KnownFile>(*named.known));
   }
   std::vector<Encoding::Part> parts;
   do {
     auto engine = storage::DecodedEngine::create(
-        array, storage::EncodedBlocks::chunks,
+        array, in_shards ? storage::EncodedBlocks::shards : storage::EncodedBlocks::chunks,
         in_table ? places_of(named.places) : storage::EncodedWriter::PlaceSource(), nullptr,
         storage::DataFileCache::Closing::leaves_to_sync);
     if (!engine) return engine.error();
@@ -292,7 +281,7 @@ Status SessionFiles::write_encoded(const transport::NameFile& named,
     found = encodings_.emplace(key, std::move(made).value()).first;
   }
   std::vector<Encoding::Part>& parts = found->second.parts;
-  const auto shares = shares_of(extents, parts.size(), parts.front().engine->slabs().bytes());
+  const auto shares = shares_of(extents, parts.size(), parts.front().engine->slabs().block_bytes());
   std::vector<Status> ended(parts.size());
   const auto write = [&](std::size_t part) {
     ended[part] = with_memory([&] {

@@ -63,8 +63,8 @@ class SessionFiles {
   void close_removed(const std::string& path);
   Status write_ranges(storage::Engine& engine, storage::EngineFile& file,
                       std::span<const BlockExtent> extents);
-  // The chunks of an array that are encoded here. Slab s is that of part s modulo their number,
-  // which know nothing of each other.
+  // The chunks of an array that are encoded here. Block b, which is a chunk or a shard, is that of
+  // part b modulo their number, which know nothing of each other.
   struct Encoding {
     struct Part {
       std::unique_ptr<storage::DecodedEngine> engine;

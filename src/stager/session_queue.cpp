@@ -1,14 +1,22 @@
 #include "stager/session_queue.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 namespace weir::stager {
 namespace {
 
+// The most extents of a Write that has more than WriteLimits::bytes.
+constexpr std::size_t most_extents = std::size_t{1} << 20;
+
 bool is_urgent_item(const Item& item) {
   const auto* const filled = std::get_if<BlockItem>(&item);
   return filled == nullptr || filled->at_once;
+}
+
+bool is_encoded(const BlockItem& filled) {
+  return std::ranges::any_of(filled.files, [](const auto& one) { return !one->encoded.empty(); });
 }
 
 }  // namespace
@@ -37,7 +45,10 @@ Write SessionQueue::begin_write(JobId job, SessionId session, const WriteLimits&
   for (const Item& item : items_) {
     const auto* const filled = std::get_if<BlockItem>(&item);
     if (filled == nullptr || filled->is_moving || filled->recording != 0) break;
-    if (bytes > 0 && bytes + filled->bytes > limits.bytes) break;
+    if (bytes > 0 && bytes + filled->bytes > limits.bytes) {
+      const bool is_short = write.extents.size() + filled->extents.size() <= most_extents;
+      if (!is_short || !is_encoded(*filled) || bytes + filled->bytes > limits.encoded) break;
+    }
     std::int64_t block = filled->block;
     if (filled->spilled) {
       if (read_back > 0 && read_back + filled->bytes > limits.read_back) break;

@@ -53,7 +53,8 @@ using Item = std::variant<BlockItem, CommitItem, UnlockItem, SealItem, DrainItem
 // About how many bytes one Write has; a single filled block may have more.
 struct WriteLimits {
   std::int64_t bytes = 0;
-  std::int64_t read_back = 0;  // of these, from the spill file
+  std::int64_t encoded = 0;    // of filled blocks with elements of chunks that are encoded here
+  std::int64_t read_back = 0;  // of all, from the spill file
 };
 
 class SessionQueue {

@@ -286,6 +286,7 @@ class Stager {
   void empty_spill();
   // Begins the next job of a session, if there is one and it is needed now.
   void advance(SessionId number, Session& session);
+  [[nodiscard]] WriteLimits write_limits() const;
   // Takes the last item from the queue.
   void remove_last(Session& session);
   // Returns whether what the session hands over is recorded in the journal: only where all its

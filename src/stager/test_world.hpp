@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <set>
@@ -369,10 +370,11 @@ class World {
             ranks_,
             [](const auto& one) { return one.second.is_connected && one.second.has_welcome; }) -
         1;
-    std::int64_t left = stager_.free_blocks();
-    for (auto blocks = granted_together_.rbegin(); blocks != granted_together_.rend(); ++blocks) {
-      EXPECT_TRUE(*blocks == 1 || left >= others) << *blocks << " blocks were granted together";
-      left += *blocks;
+    std::int64_t left =
+        std::accumulate(granted_together_.begin(), granted_together_.end(), stager_.free_blocks());
+    for (const std::int64_t blocks : granted_together_) {
+      left -= blocks;
+      EXPECT_TRUE(blocks == 1 || left >= others) << blocks << " blocks were granted together";
     }
   }
   void check_blocks() {

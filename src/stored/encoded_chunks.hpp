@@ -19,6 +19,9 @@ struct FilePerChunk {
   friend bool operator==(const FilePerChunk&, const FilePerChunk&) = default;
 };
 
+// The most chunks in a shard; there is memory for the index of one.
+inline constexpr std::int64_t most_chunks_of_shard = std::int64_t{1} << 20;
+
 // Shards of Zarr: each is a file with an index of its chunks' places. The table has all shards as
 // they were when the map was made. Writers write whole shards, so readers read the index of a shard
 // again.

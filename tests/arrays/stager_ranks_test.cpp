@@ -1,6 +1,7 @@
 // Ranks in whose place stagers run: the program gets the others, and its files are those that it
 // writes without stagers.
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "files.hpp"
@@ -31,6 +32,14 @@ class StagerRanks : public Files {
     File file = session.create_file(name, as(format));
     weir_define_options stepped{};
     stepped.steps = 1;
+    // The stagers encode the array in Zarr, which has several shards.
+    const Extents chunks = {2, 3, 2};
+    const Extents shards = {4, 3, 4};
+    if (format == std::string("zarr")) {
+      stepped.chunks = chunks.data();
+      stepped.shards = shards.data();
+      stepped.codec = "crc32c";
+    }
     Array density = file.define<double>("density", cube, stepped);
     const auto blocks = session.distribution(cube, "BLOCK, BLOCK, *");
     for (int step = 0; step < 3; ++step) {
@@ -78,12 +87,12 @@ TEST_F(StagerRanks, LeaveFilesAsTheyAreWithoutStagers) {
                                    {"ranks:1/2", half, 0},
                                    {"ranks:1/3", size_of_world() / 3, 0},
                                    {"ranks", 2, half}};  // two nodes
-  for (const char* const format : {"cdf5", "hdf5"}) {
+  for (const char* const format : {"cdf5", "hdf5", "zarr"}) {
     const std::string alone = path(std::string("alone.") + format);
     EXPECT_EQ(write("none", format, alone, 0), size_of_world());
     for (const Case& one : cases) {
       SCOPED_TRACE(std::string(one.staging) + ", " + format);
-      const std::string name = path(std::string("staged.") + format);
+      const std::string name = path("staged" + std::to_string(&one - cases.data()) + "." + format);
       const int ranks = write(one.staging, format, name, one.ranks_per_node);
       EXPECT_TRUE(ranks == 0 || ranks == size_of_world() - one.stagers) << ranks;
       meet();  // no stager's rank comes here before everything is stored

@@ -14,7 +14,7 @@ from staged_writer import Writer, part_of, path_of, put_density
 import weir
 
 
-def encoded(comm, folder: Path, file_format: str, codec: str, *shards: str) -> None:
+def encoded(comm, folder: Path, file_format: str, codec: str) -> None:
     """Writes the same encoded steps without and with stagers, also parts of chunks.
 
     Prints how many bytes each stager was handed.
@@ -23,8 +23,7 @@ def encoded(comm, folder: Path, file_format: str, codec: str, *shards: str) -> N
     for name, staging in (("none", "none"), ("node", given_staging())):
         with weir.Session(comm, staging=staging) as session:
             path = path_of(folder, file_format, name)
-            sizes = tuple(map(int, shards)) or None
-            writer = Writer(session, path, file_format, codec, sizes)
+            writer = Writer(session, path, file_format, codec)
             for step in range(3):
                 writer.file.begin_step()
                 # Written twice: where chunks are written in part, they are decoded and changed.
@@ -151,13 +150,32 @@ def other_stagers(comm, folder: Path, file_format: str, codec: str) -> None:
         other.abort_step()
 
 
-def told(comm, folder: Path, file_format: str, codec: str, *shards: str) -> None:
+def told_of_long_rows(comm, folder: Path, file_format: str, codec: str) -> None:
+    """Writes an array in shards whose rows have more than 64 MiB; prints what users are told."""
+    shape = (1, 9 << 20)
+    with weir.Session(comm, staging=given_staging()) as session:
+        file = session.create_file(str(path_of(folder, file_format)), format=file_format)
+        long = file.define("long", shape, "float64", chunks=(1, 1 << 20), shards=shape, codec=codec,
+                           steps=True)  # fmt: skip
+        parts = session.distribution(shape, "*,BLOCK")
+        values = np.full(parts.shape, comm.rank + 1.0)
+        file.begin_step()
+        explained = session.explain("write", [(long, parts, values)])
+        long.write(parts, values)
+        line = next(one for one in explained.splitlines() if one.startswith("staging: "))
+        if comm.rank == 0:
+            sys.stdout.write(f"{session.figures()['handed_over']} {line}\n")
+        file.end_step()
+        file.close()
+
+
+def told(comm, folder: Path, file_format: str, codec: str) -> None:
     """Writes an array with a codec and one without; prints what users are told of both."""
     with weir.Session(comm, staging=given_staging()) as session:
         # Users are told once of an HDF5 file that is made twice.
         for name in ("out", *(["out"] if file_format == "hdf5" else []), "other"):
             path = path_of(folder, file_format, name)
-            writer = Writer(session, path, file_format, codec, tuple(map(int, shards)) or None)
+            writer = Writer(session, path, file_format, codec)
             writer.file.begin_step()
             for array, by, values in ((writer.density, writer.blocks, density(0)),
                                       (writer.counts, writer.turns, counts(0))):  # fmt: skip

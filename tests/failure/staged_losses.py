@@ -121,7 +121,8 @@ def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *process
         path = path_of(folder, file_format)
         one = Writer(session, path, file_format, codec or None, checksum="crc32c")
         if codec:
-            one.more = one.file.define("more", (COUNTS,), "int32", steps=True, codec=codec)
+            own = codec.partition("/")[0]  # it is in no shards
+            one.more = one.file.define("more", (COUNTS,), "int32", steps=True, codec=own)
         return one
 
     def happen_to_stagers() -> None:

@@ -23,7 +23,10 @@ def part_of(whole: np.ndarray, distribution: weir.Distribution) -> np.ndarray:
 
 
 class Writer:
-    """A file of two arrays, and what this rank writes into each step."""
+    """A file of two arrays, and what this rank writes into each step.
+
+    The extents of shards may follow the codec of the first one, as in "zstd:3/14x32x10".
+    """
 
     def __init__(
         self,
@@ -31,14 +34,16 @@ class Writer:
         path: Path,
         file_format: str,
         codec: str | None = None,
-        shards: tuple[int, ...] | None = None,
         **options,
     ) -> None:
         self.session = session
         self.blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
         self.turns = session.distribution((COUNTS,), "CYCLIC(2)")
         self.file = session.create_file(str(path), format=file_format, **options)
-        layout: dict[str, object] = {"codec": codec, "shards": shards}
+        codec, _, shards = (codec or "").partition("/")
+        layout: dict[str, object] = {"codec": codec or None}
+        if shards:
+            layout["shards"] = tuple(map(int, shards.split("x")))
         if file_format == "zarr" or codec:
             layout["chunks"] = (7, 16, 5)
         self.density = self.file.define("density", SHAPE, "float64", steps=True, **layout)

@@ -120,6 +120,7 @@ def test_files_are_as_large_and_as_shared_as_asked(tmp_path: Path, shared: bool)
     assert calibration.shared_file is shared
     assert calibration.bytes_per_rank == asked
     assert calibration.cached_bytes_per_rank in (TRANSFER_BYTES, asked)
+    assert calibration.storage_read_bytes_per_rank in (TRANSFER_BYTES, asked)
     assert calibration.synced_once_bytes == asked
 
 

@@ -92,10 +92,11 @@ def test_a_replay_that_is_killed_is_made_again(
         last.kill()
 
 
-@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("layout", [*SUFFIXES, "zarr,zstd:3/14x32x10"])
 def test_with_a_journal_a_stager_killed_at_any_time_costs_no_step(
-    tmp_path: Path, file_format: str
+    tmp_path: Path, layout: str
 ) -> None:
+    file_format, *codec = layout.split(",")
     for pause in (0.0, 0.02, 0.1):
         folder = tmp_path / f"weir-{pause}"
         folder.mkdir()
@@ -104,7 +105,7 @@ def test_with_a_journal_a_stager_killed_at_any_time_costs_no_step(
         one = start_with_journal(journal)
         one.more["WEIR_DURABILITY"] = "journal"
         _, told, said = ended_without_stager(path, pause, "acknowledged", folder, file_format,
-                                             "200", one=one)  # fmt: skip
+                                             "200", *codec, one=one)  # fmt: skip
         assert "stager" in said, said
         again = start_with_journal(journal)
         try:
@@ -333,7 +334,9 @@ def test_with_journals_all_stagers_killed_at_any_time_cost_no_step(
         expect_all_steps(path, told, journals, [0, 1])
 
 
-@pytest.mark.parametrize("layout", ["hdf5", "cdf5", "zarr", "raw", "zarr,zstd:3"])
+@pytest.mark.parametrize(
+    "layout", ["hdf5", "cdf5", "zarr", "raw", "zarr,zstd:3", "zarr,zstd:3/14x32x10"]
+)
 @pytest.mark.parametrize("victim", [0, 1])
 def test_with_journals_one_of_several_stagers_killed_at_any_time_costs_no_step(
     tmp_path: Path, layout: str, victim: int

@@ -76,7 +76,9 @@ def test_a_lost_step_is_named_and_written_again(
     assert steps_in(path) == 4
 
 
-@pytest.mark.parametrize("layout", ["hdf5", "zarr", "hdf5,zstd:3", "zarr,zstd:3"])
+@pytest.mark.parametrize(
+    "layout", ["hdf5", "zarr", "hdf5,zstd:3", "zarr,zstd:3", "zarr,zstd:3/14x32x10"]
+)
 @pytest.mark.parametrize("killed", [0, 1])
 def test_ranks_of_all_nodes_write_what_follows(tmp_path: Path, layout: str, killed: int) -> None:
     file_format, *codec = layout.split(",")
@@ -98,7 +100,9 @@ def test_ranks_of_all_nodes_write_what_follows(tmp_path: Path, layout: str, kill
         one.kill()
 
 
-@pytest.mark.parametrize("layout", ["hdf5", "cdf5", "zarr", "raw", "hdf5,zstd:3"])
+@pytest.mark.parametrize(
+    "layout", ["hdf5", "cdf5", "zarr", "raw", "hdf5,zstd:3", "zarr,zstd:3/14x32x10"]
+)
 def test_a_stager_killed_at_any_time_costs_only_named_steps(tmp_path: Path, layout: str) -> None:
     file_format, *codec = layout.split(",")
     for pause in (0.0, 0.02, 0.1):

@@ -60,7 +60,7 @@ def refused(
         (with_argument(4, "4100"), "FBLOCKSIZE must be a multiple of 8; given: 4100"),
         (with_argument(5, "3"), "RMOD must divide the ranks of a gang; given: RMOD 3"),
         (with_argument(6, "8"), "WMOD must divide the ranks of a gang"),
-        (GOOD[:6], "WMOD is missing; usage: weir-bench madbench NO_PIX"),
+        (GOOD[:6], "WMOD (--write-modulus) is missing; usage: weir-bench madbench NO_PIX"),
         ((*GOOD, "17"), "17"),
         ((*GOOD, "--nonsense"), "--nonsense"),
         ((*GOOD, "--iomode", "LATER"), "--iomode: 'LATER' is not a list of SYNC, ASYNC, NONE"),

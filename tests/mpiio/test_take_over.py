@@ -221,6 +221,37 @@ def test_the_second_of_equal_calls_returns_what_the_storage_refuses(
         assert Path(path).stat().st_size == 2 * 262144
 
 
+AS_BEFORE = {
+    "third", "fourth", "read", "and again", "memory with holes", "a split call", "one in turn",
+    "one in turn again", "another file a third time", "opened again, third", "the same view",
+    "other hints", "not atomic again", "all of it",
+}  # fmt: skip
+"""Calls of equal_calls.c before which the ranks have made two that were like each other."""
+
+
+@pytest.mark.parametrize(("ranks", "of_node"), [(2, 0), (3, 0), (4, 2)])
+def test_ranks_tell_of_their_parts_if_a_call_is_not_like_the_last_one(
+    ranks: int, of_node: int, tmp_path: Path
+) -> None:
+    """The program compares the file after each write, and what each rank reads."""
+    words = ("mpiio_equal_calls", "one", "other")
+    run = Run(tmp_path / "with", ranks, words, "--take-over", WEIR_RANKS_PER_NODE=str(of_node))
+    told = dict(line.split(": ") for line in run.out.splitlines())
+    assert told == {name: f"{int(name not in AS_BEFORE)}, 0 are wrong" for name in told}, run.err
+    assert told.keys() > AS_BEFORE
+    reasons = run.sums.passed[f"{tmp_path}/with/one"]
+    assert sorted(reasons.values()) == [ranks, ranks]  # atomic, and past the end
+    assert run.taken() == ranks * (len(told) - 2 + 1)  # a split call is two
+
+
+def test_equal_calls_of_which_a_rank_misses_the_deadline_are_passed_on(tmp_path: Path) -> None:
+    words = ("mpiio_equal_calls", "one", "late")
+    run = Run(tmp_path / "with", 3, words, "--take-over", WEIR_DEADLINE="1")
+    assert run.out.count(", 0 are wrong\n") == run.out.count("\n") == 6, (run.out, run.err)
+    assert run.sums.passed[f"{tmp_path}/with/one"] == {FAILED: 3 * 3}
+    assert run.taken() == 3 * 3
+
+
 def test_time_in_calls_is_that_of_the_clock(tmp_path: Path) -> None:
     """A write that the storage makes 2 seconds late takes as long, and less than the process."""
     path = str(tmp_path / "weir-file")

@@ -322,6 +322,30 @@ def test_below_from_an_expected_page_cache_names_the_cold_pages() -> None:
     assert "did not hold the pages" in judged(run, "read").text
 
 
+@pytest.mark.parametrize(
+    ("reach", "fewer", "is_doubted"),
+    [
+        ("network", 1, True),
+        ("unknown", 1, True),
+        ("network", 0, False),
+        ("local", 1, False),
+        ("memory", 1, False),
+    ],
+)
+def test_below_doubts_a_calibration_that_read_less_than_the_run_where_servers_may_keep_it(
+    reach: str, fewer: int, is_doubted: bool
+) -> None:
+    record = with_expectation(make_run(straggler_factor=1.0), 3.0).model_dump(mode="json")
+    read = record["plan"]["disk_bytes_total"] - fewer
+    record["expectation"]["calibration"] |= {"storage_read_bytes_per_rank": read, "ranks": 1}
+    record["environment"]["file_system"] |= {"reach": reach, "type": "fuse.ceph-fuse"}
+    for rate in record["expectation"]["rates"]:
+        rate["limiting_stage"] = "storage read"
+    text = judged(Run.model_validate(record), "read").text
+    assert text.startswith("below: look at the calibration: it read ") == is_doubted
+    assert ("which fuse.ceph-fuse or its servers may have held" in text) == is_doubted
+
+
 def with_doubtful_clocks(run: Run, fraction: float) -> Run:
     assert run.clocks is not None
     clocks = run.clocks.model_dump() | {"flagged": True, "error_fraction_of_span": fraction}

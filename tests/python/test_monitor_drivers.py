@@ -235,10 +235,15 @@ No. of Writes:                  160
 Data Written: 20971520 bytes
 
 """
-# Manual page of mmpmon, "-p", request fs_io_s.
+# Recorded on a node of the Ohio Supercomputer Center, among the test data of treydock/gpfs_exporter
+# (Apache licence); its _t_ is 2020-01-18. Lines of three other machines, of 2015 to 2019, which
+# monitors quote, have the same words in the same order.
+_MMPMON_NODE = "_fs_io_s_ _n_ 10.22.0.106 _nn_ ib-pitzer-rw02.ten _rc_ 0 _t_ 1579358234 _tu_ 53212"
 MMPMON = (
-    "_fs_io_s_ _n_ 10.0.0.1 _nn_ node1 _rc_ 0 _t_ 1066660148 _tu_ 407431 _cl_ cl1 _fs_ gpfs2 _d_ 2"
-    " _br_ 6291456 _bw_ 314572800 _oc_ 10 _cc_ 16 _rdc_ 101 _wc_ 300 _dir_ 7 _iu_ 2"
+    f"{_MMPMON_NODE} _cl_ gpfs.domain _fs_ scratch _d_ 48 _br_ 205607400434 _bw_ 74839282351"
+    " _oc_ 2377656 _cc_ 2201576 _rdc_ 59420404 _wc_ 18874626 _dir_ 40971 _iu_ 544768",
+    f"{_MMPMON_NODE} _cl_ gpfs.domain _fs_ project _d_ 96 _br_ 0 _bw_ 0"
+    " _oc_ 513 _cc_ 513 _rdc_ 0 _wc_ 0 _dir_ 0 _iu_ 169",
 )
 # Columns of ModeIOStat.cpp, beegfs-ctl of BeeGFS 7.
 SECOND = """
@@ -415,11 +420,12 @@ def test_gluster_counts_since_the_start_of_the_profile() -> None:
 
 
 def test_gpfs_has_the_bytes_and_calls_of_this_node() -> None:
-    assert gpfs.parse_line(MMPMON) == (
-        Key("client", "gpfs", "gpfs2"),
-        Values(6291456, 314572800, 436),
-    )
-    assert gpfs.parse_line(MMPMON.replace("_rc_ 0", "_rc_ 1")) is None
+    scratch_calls = 2377656 + 2201576 + 59420404 + 18874626 + 40971 + 544768
+    assert [gpfs.parse_line(line) for line in MMPMON] == [
+        (Key("client", "gpfs", "scratch"), Values(205607400434, 74839282351, scratch_calls)),
+        (Key("client", "gpfs", "project"), Values(0, 0, 513 + 513 + 169)),
+    ]
+    assert gpfs.parse_line(MMPMON[0].replace("_rc_ 0", "_rc_ 1")) is None
     assert gpfs.parse_line("mmpmon node 10.0.0.1 name node1 fs_io_s status 1") is None
 
 

@@ -13,6 +13,7 @@ from weir.analysis.campaign_summary import (
     Line,
     cells_of,
     combinations_listing,
+    constants_text,
     growth_over_ranks,
     growth_texts,
     lines_over,
@@ -110,6 +111,15 @@ def test_the_table_names_a_level_once() -> None:
     del runs[2][1]
     listing = combinations_listing(design, cells_of(design, runs))
     assert [row[1] for row in listing.rows] == ["MPIIO", "POSIX", "POSIX shared 2m"]
+
+
+def test_a_level_that_all_runs_have_is_said_once() -> None:
+    alone = campaign((4,))
+    assert combinations_listing(alone, cells_of(alone, finished((4,)))).head[0] == "configuration"
+    assert constants_text(alone) == "ranks 4"
+    both = campaign((1, 4))
+    assert combinations_listing(both, cells_of(both, finished((1, 4)))).head[0] == "ranks"
+    assert constants_text(both) == ""
 
 
 def test_the_page_shows_points_and_fit() -> None:

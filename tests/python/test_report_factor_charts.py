@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from report_reader import Element, parse
-from weir.analysis.campaign_summary import Cell
+from weir.analysis.campaign_summary import Cell, level_text
 from weir.report.campaign import render_combinations
 from weir.report.factor_charts import render_factor
 from weir.report.line_chart import MOST_SERIES
@@ -86,6 +86,20 @@ def looks(svg: Element) -> list[tuple[str, str]]:
 
 def names(svg: Element) -> list[str]:
     return [t.text for t in svg.find("text") if t.attributes["class"].startswith("label")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("stripe-size", "4.00 MiB"),
+        ("file-block", "4.00 MiB"),
+        ("stripe-count", "4194304"),
+        ("scalapack-block", "4194304"),
+        ("ranks", "4194304"),
+    ],
+)
+def test_only_levels_that_are_sizes_have_a_unit(name: str, text: str) -> None:
+    assert level_text(name, 1 << 22) == text
 
 
 @pytest.mark.parametrize("count", [2, MOST_SERIES])

@@ -53,14 +53,16 @@ def test_coordinates_are_short(value: float, text: str) -> None:
 @pytest.mark.parametrize(
     ("bytes_per_second", "text"),
     [
-        (0.0, "0 MiB/s"),
+        (0.0, "0 KiB/s"),
         (1.5 * 2**20, "1.50 MiB/s"),
         (1023.9 * 2**20, "1.00 GiB/s"),
         (963 * 2**20, "963 MiB/s"),
         (1.42 * 2**30, "1.42 GiB/s"),
         (99.96 * 2**30, "100 GiB/s"),
         (3.5 * 2**40, "3.50 TiB/s"),
-        (0.0123 * 2**20, "0.0123 MiB/s"),
+        (1023.9 * 2**10, "1.00 MiB/s"),
+        (0.0123 * 2**20, "12.6 KiB/s"),
+        (1.0, "0.000977 KiB/s"),
     ],
 )
 def test_rates_are_scaled(bytes_per_second: float, text: str) -> None:

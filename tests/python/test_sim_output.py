@@ -10,7 +10,8 @@ from test_sim import needs_simulator, outcome
 from weir.bench.errors import BenchError
 from weir.bench.platforms import find_platform
 from weir.model.flow_of_plan import Planned, Surroundings, planned_flow
-from weir.results.platform import Platform
+from weir.results.platform import Platform, PlatformStage
+from weir.results.record import Quantity
 from weir.results.schema import Plan, PlannedPhase
 from weir.sim.description import describe
 from weir.sim.job import Asked
@@ -22,6 +23,10 @@ from weir.sim.stager_platform import platform_of_stagers, with_way_to_stagers
 
 RANKS = 256
 FILE_BYTES = RANKS << 20
+
+
+def quantity(value: float) -> Quantity:
+    return Quantity(value=value, low=value, high=value)
 
 
 def kernel(computing: float = 2.0, files: int = 3) -> Kernel:
@@ -149,6 +154,35 @@ def test_without_stagers_the_ranks_write() -> None:
     found = output(Fake(0.1, 1.0, 0.8), staging="none")
     assert found.rates == {}
     assert found.unstaged_seconds == pytest.approx(3 * 0.8)
+
+
+def test_stagers_of_nodes_take_copies_and_write_by_the_ways_of_the_nodes() -> None:
+    machine = find_platform("made-up")
+    assert machine.simulation is not None
+    copies = PlatformStage(
+        name="memory copy",
+        kind="node",
+        routes=["memory"],
+        units=machine.hosts,
+        rate_bytes_per_second=quantity(8e9),
+        one_user_bytes_per_second=quantity(4e9),
+        how="made up",
+    )
+    simulation = machine.simulation.model_copy(update={"copies": copies.name})
+    machine = machine.model_copy(
+        update={"stages": [*machine.stages, copies], "simulation": simulation}
+    )
+    run = Fake(sent=0.1, stored=1.0, by_ranks=0.8)
+    asked = Asked("messages", RANKS, stagers=0)
+    found = simulate_output(machine, kernel(), asked, "node", None, run)
+    a_file = machine.ranks_per_host * (1 << 20) / 8e9
+    assert found.blocked_seconds == pytest.approx(3 * a_file)
+    assert found.until_stored_seconds == pytest.approx(3 * (a_file + 1.0))
+    assert found.rates["foreground"].limiting_stage == "hand-over by memory copy"
+    assert all(one.to == "storage" for _, one in run.asked)
+    stored = next(one for platform, one in run.asked if platform.ranks_per_host == 1)
+    nodes = RANKS // machine.ranks_per_host
+    assert (stored.ranks, stored.bytes) == (nodes, FILE_BYTES // nodes)
 
 
 def test_stagers_of_nodes_need_the_rate_of_copies() -> None:

@@ -129,10 +129,10 @@ std::optional<std::int64_t> exact_square_root(std::int64_t value) {
 Result<Size> size_of(const Settings& settings, std::int64_t ranks, const MemoryOfRank& memory) {
   for (const Setting& setting : declarations_of(size_table())) {
     if (settings.has(setting.name)) continue;
-    return invalid_argument(
-        fmt::format("madbench: {} is missing; usage: weir-bench madbench NO_PIX NO_BIN NO_GANG "
-                    "SBLOCKSIZE FBLOCKSIZE RMOD WMOD, for example 2000 8 1 32 4096 1 1",
-                    setting.position));
+    return invalid_argument(fmt::format(
+        "madbench: {} (--{}) is missing; usage: weir-bench madbench NO_PIX NO_BIN NO_GANG "
+        "SBLOCKSIZE FBLOCKSIZE RMOD WMOD, for example 2000 8 1 32 4096 1 1",
+        setting.position, setting.name));
   }
   Size size{.no_pe = ranks};
   fill(settings, size_table(), &size);

@@ -183,7 +183,7 @@ TEST(Parameters, SaysWhichPositionalIsMissing) {
   ASSERT_TRUE(resolved.ok());
   const auto size = size_of(resolved.value().settings, 4, no_memory);
   ASSERT_FALSE(size.ok());
-  EXPECT_NE(size.error().message.find("NO_GANG is missing"), std::string::npos);
+  EXPECT_NE(size.error().message.find("NO_GANG (--gangs) is missing"), std::string::npos);
 }
 
 }  // namespace

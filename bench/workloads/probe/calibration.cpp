@@ -230,7 +230,10 @@ Status Calibration::measure_all() {
          return rate;
        }},
       {"read_storage_bytes_per_second", Shares::read_storage, pieces,
-       [this](std::int64_t n) { return file_.read_dropped_pages(n, piece_bytes_); }},
+       [this](std::int64_t n) {
+         storage_read_bytes_ = std::min(n * piece_bytes_, file_.bytes());
+         return file_.read_dropped_pages(n, piece_bytes_);
+       }},
       {"first_read_seconds", Shares::first_read, 1,
        [this](std::int64_t) { return file_.first_read(piece_bytes_); }},
   };
@@ -238,7 +241,10 @@ Status Calibration::measure_all() {
       {"write_storage_bytes_per_second", Shares::write_storage, pieces,
        [this](std::int64_t n) { return file_.write_direct(n, piece_bytes_); }},
       {"read_storage_bytes_per_second", Shares::read_storage, pieces,
-       [this](std::int64_t n) { return file_.read_direct(n, piece_bytes_); }},
+       [this](std::int64_t n) {
+         storage_read_bytes_ = std::min(n * piece_bytes_, file_.bytes());
+         return file_.read_direct(n, piece_bytes_);
+       }},
   };
   const std::vector<Figure>& of_storage = request_.direct ? by_direct : by_page_cache;
   for (const std::vector<Figure>* const part : {&of_memory, &of_storage, &of_calls}) {
@@ -268,6 +274,7 @@ ordered_json Calibration::result() const {
   result["direct"] = request_.direct;
   result["bytes_per_rank"] = room_.file_bytes;
   result["cached_bytes_per_rank"] = cached_bytes_;
+  result["storage_read_bytes_per_rank"] = storage_read_bytes_;
   result["synced_once_bytes"] = synced_once_bytes_;
   result.update(figures_);
   result["seconds"] = seconds_of(monotonic_ns() - began_ns_);

@@ -81,9 +81,10 @@ class Calibration {
   std::int64_t piece_bytes_;
   Instrument& instrument_;
   RunFile& file_;
-  std::int64_t cached_bytes_ = 0;       // of one rank in a file whose resident pages are read
-  std::int64_t synced_once_bytes_ = 0;  // by one rank before one sync
-  std::int64_t processors_ = 0;         // of a node; 0: not known
+  std::int64_t cached_bytes_ = 0;        // of one rank in a file whose resident pages are read
+  std::int64_t storage_read_bytes_ = 0;  // of one rank in the file that is read from storage
+  std::int64_t synced_once_bytes_ = 0;   // by one rank before one sync
+  std::int64_t processors_ = 0;          // of a node; 0: not known
   std::int64_t began_ns_ = monotonic_ns();
   nlohmann::ordered_json figures_;
 };

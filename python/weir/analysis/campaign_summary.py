@@ -86,13 +86,14 @@ class Line:
 Runs = Mapping[int, Sequence[tuple[Path, Run]]]
 Found = list[tuple[Run, Figure]]
 SIZE_NAMES = ("block", "transfer", "size", "bytes", "stripe")
+NOT_SIZES = ("scalapack-block", "stripe-count")
 
 
 def cells_of(campaign: Campaign, finished: Runs) -> list[Cell]:
     """Returns every combination's headline figures, in the order of the combinations."""
     return [
         _cell(combination, label, found)
-        for (combination, label, *_), found in _grouped(campaign, finished)
+        for (combination, label, *_), found in replicas_of(campaign, finished)
         if found[0][1].headline
     ]
 
@@ -100,7 +101,7 @@ def cells_of(campaign: Campaign, finished: Runs) -> list[Cell]:
 def effective_of(campaign: Campaign, finished: Runs) -> list[Effective]:
     """Returns every combination's EAAR with its synchronous bounds, for runs that have them."""
     effective = []
-    for (combination, label, *_), found in _grouped(campaign, finished):
+    for (combination, label, *_), found in replicas_of(campaign, finished):
         first = found[0][1]
         entries = [e for run, _ in found for e in run.effective if e.direction == first.direction]
         if first.metric == "foreground" and entries:
@@ -111,7 +112,7 @@ def effective_of(campaign: Campaign, finished: Runs) -> list[Effective]:
     return effective
 
 
-def _grouped(campaign: Campaign, finished: Runs) -> list[tuple[tuple[int, str, Place], Found]]:
+def replicas_of(campaign: Campaign, finished: Runs) -> list[tuple[tuple[int, str, Place], Found]]:
     """Returns the figures of complete runs by combination, label and place."""
     grouped: dict[tuple[int, str, Place], Found] = {}
     for planned in campaign.runs:
@@ -175,8 +176,9 @@ def combinations_listing(campaign: Campaign, cells: Sequence[Cell]) -> Listing:
     """Returns a row for each combination, configuration and figure.
 
     The levels of the factors stand in columns of their own, and not in the configuration again.
+    Those of factors with one level are in no row, but in ``constants_text``.
     """
-    names = [name for factor in campaign.factors for name in factor.names]
+    names = [name for factor in _varied(campaign) for name in factor.names]
     # If each combination has one configuration, its factors' levels identify it.
     labels = _labels_of(cells)
     labelled = not names or any(len(of_one) > 1 for of_one in labels.values())
@@ -201,6 +203,22 @@ def combinations_listing(campaign: Campaign, cells: Sequence[Cell]) -> Listing:
     figures = ["runs", "median", *(["served by"] if has_bytes else []), "interval (coverage)"]
     figures += ["expected", "ratio", "verdict"]
     return Listing("Every combination", [*head, *figures], rows, len(head))
+
+
+def constants_text(campaign: Campaign) -> str:
+    """Returns the levels that all combinations have, such as "ranks 16, pixels 1568"."""
+    varied = _varied(campaign)
+    return ", ".join(
+        f"{name} {level_text(name, level)}"
+        for factor in campaign.factors
+        if factor not in varied
+        for name, level in zip(factor.names, factor.levels[0], strict=True)
+    )
+
+
+def _varied(campaign: Campaign) -> list[CampaignFactor]:
+    """Returns the factors that distinguish combinations."""
+    return [factor for factor in campaign.factors if len(factor.levels) > 1]
 
 
 def lines_over(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Cell]) -> list[Line]:
@@ -255,8 +273,9 @@ def _others_text(
     combination = campaign.combinations[cell.combination]
     parts = [
         value if isinstance(value, str) else f"{name} {level_text(name, value)}"
-        for name, value in combination.items()
-        if name not in factor.names
+        for other in _varied(campaign)
+        if other != factor
+        for name, value in ((name, combination[name]) for name in other.names)
     ]
     parts += [word for word in _own_words(cell, labels) if word not in parts]
     return ", ".join(parts)
@@ -264,7 +283,7 @@ def _others_text(
 
 def level_text(name: str, level: Level) -> str:
     """Formats a level for people; sizes have their unit."""
-    is_size = any(word in SIZE_NAMES for word in name.split("-")) and name != "scalapack-block"
+    is_size = any(word in SIZE_NAMES for word in name.split("-")) and name not in NOT_SIZES
     if isinstance(level, int) and not isinstance(level, bool) and is_size:
         return size_text(level)
     return f"{level:g}" if isinstance(level, float) else str(level)

@@ -88,7 +88,8 @@ def _factor_text(factor: CampaignFactor) -> str:
     if len(shown) > MOST_LEVELS_SHOWN:
         shown = [*shown[: MOST_LEVELS_SHOWN - 2], "...", shown[-1]]
     number = len(factor.levels)
-    return f"{', '.join(factor.names)}: {number} levels: {', '.join(shown)}"
+    levels = "1 level" if number == 1 else f"{number} levels"
+    return f"{', '.join(factor.names)}: {levels}: {', '.join(shown)}"
 
 
 def show_order(console: Console, setup: Setup, seconds: Callable[[int], float]) -> None:

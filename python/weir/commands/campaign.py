@@ -16,6 +16,7 @@ from weir.analysis.campaign_summary import (
     combinations_listing,
     effective_of,
     growth_texts,
+    replicas_of,
 )
 from weir.analysis.expectation_errors import expectation_errors
 from weir.bench.errors import USAGE, BenchError
@@ -244,7 +245,8 @@ def _show_results(setup: Setup, output: Path) -> None:
     found = hiding_of(setup.campaign, effective_of(setup.campaign, finished))
     for (name, direction), (hides, _) in found.items():
         console.print(f"{name}: {direction} {hides.text()}", highlight=False, markup=False)
-    errors = expectation_errors(run for runs in finished.values() for _, run in runs).text()
+    replicas = (found for _, found in replicas_of(setup.campaign, finished))
+    errors = expectation_errors(replicas).text()
     if errors:
         console.print(errors, highlight=False, markup=False, soft_wrap=True)
     console.print(f"\nResults: {output}", soft_wrap=True, highlight=False, markup=False)

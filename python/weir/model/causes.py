@@ -2,7 +2,8 @@
 
 Each function returns one clause for the verdict, or None without evidence. They are called in the
 order in which their causes would mislead: first doubts about the measurement, then a single slow
-rank, then the layer in which this run differs from a faster sibling, then the path.
+rank, then doubts about the calibration, then the layer in which this run differs from a faster
+sibling, then the path.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from weir.analysis.stragglers import STRAGGLER_FACTOR, far_above_the_others
 from weir.model.staged_expectation import CALLS_ON_FILES, CALLS_ON_MESSAGES, TO_STAGERS
 from weir.results.expectations import Direction, ExpectedRate
-from weir.results.quantities import percent_text, rate_text, seconds_text
+from weir.results.quantities import percent_text, rate_text, seconds_text, size_text
 from weir.results.schema import NodePhase, Phase, Rate, Run
 from weir.results.series import Expected, Series
 from weir.results.served_by import served_by
 
 CACHES = ("page cache read", "page cache write")
+STORAGE_READ = "storage read"
 LINKS = ("node link", TO_STAGERS)
 
 LAYERS = {
@@ -57,6 +59,7 @@ def why_below(run: Run, expected: Expected, measured: Series, siblings: Sequence
         _slow_target(run, expected),
         _slow_rank(run, expected, measured),
         _slow_host(run, expected),
+        _calibrated_from_memory(run, expected),
         _opening_files(run, expected),
         _slower_layer(run, expected, measured, siblings),
         _cold_pages(run, expected),
@@ -97,6 +100,32 @@ def _doubtful_clocks(run: Run, expected: ExpectedRate, measured: Series) -> str 
     if highest < expected.low or median / (1 + fraction) > expected.high:
         return None
     return f"the clocks, which are uncertain by {percent_text(fraction, 1)} of the measured span"
+
+
+def _calibrated_from_memory(run: Run, expected: ExpectedRate) -> str | None:
+    """Doubts the calibration if a memory that it could not drop may have held all that it read.
+
+    A program can drop pages of its node, but neither what servers hold in their memory, nor what
+    clients of some file systems hold in theirs: ceph-fuse, for example, keeps 200 MiB.
+    """
+    if run.expectation is None or run.environment is None:
+        return None
+    calibration = run.expectation.calibration
+    per_rank, ranks = (calibration.get(name) for name in ("storage_read_bytes_per_rank", "ranks"))
+    system = run.environment.file_system
+    if (
+        limiting_stage_name(expected) != STORAGE_READ
+        or not (per_rank and ranks)
+        or system.get("reach") in ("memory", "local")
+        or served_by(run, "read") != "storage"
+        or per_rank * ranks >= run.plan.disk_bytes_total
+    ):
+        return None
+    return (
+        f"the calibration: it read {size_text(per_rank * ranks)}, which {system.get('type')} or "
+        f"its servers may have held in memory; the run's files have "
+        f"{size_text(run.plan.disk_bytes_total)}"
+    )
 
 
 def _slow_rank(run: Run, expected: ExpectedRate, measured: Series) -> str | None:

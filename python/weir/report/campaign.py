@@ -10,8 +10,10 @@ from weir.analysis.campaign_summary import (
     Cell,
     cells_of,
     combinations_listing,
+    constants_text,
     effective_of,
     level_text,
+    replicas_of,
 )
 from weir.analysis.expectation_errors import expectation_errors
 from weir.report import factor_charts, findings, hiding, listing, targets
@@ -101,7 +103,7 @@ def _lead(campaign: Campaign, finished: Runs) -> Markup:
     listed: list[Direction] = ["write", "read"]
     every = [run for runs in finished.values() for _, run in runs]
     remarks = [memory_remark(every, direction) for direction in listed]
-    errors = expectation_errors(every).text()
+    errors = expectation_errors(found for _, found in replicas_of(campaign, finished)).text()
     if errors:
         sentences.append(element("p", errors, class_="remark"))
     sentences += [element("p", remark, class_="remark") for remark in remarks if remark]
@@ -143,6 +145,9 @@ def render_combinations(campaign: Campaign, cells: Sequence[Cell]) -> Markup:
         element("p", f"{sentence_case(metric_name(*kind))}: {metric_text(*kind)}.", class_="note")
         for kind in dict.fromkeys((cell.metric, cell.unit) for cell in cells)
     ]
+    constants = constants_text(campaign)
+    if constants:
+        notes.append(element("p", f"In all runs: {constants}.", class_="note"))
     return join(notes, listing.render(combinations_listing(campaign, cells)))
 
 

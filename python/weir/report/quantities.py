@@ -1,6 +1,6 @@
 """Formats numbers with units, as text and as ``<data>`` elements that keep the exact value.
 
-Rates and sizes are scaled by powers of 1024 (MiB/s, GiB/s); the exact number of bytes is in the
+Rates and sizes are scaled by powers of 1024 (KiB/s, MiB/s, GiB/s); the exact number is in the
 element's ``value`` and in its tooltip.
 """
 
@@ -35,7 +35,12 @@ class Unit:
         return f"{self.number(value, digits)} {self.name}"
 
 
-RATE_UNITS = (Unit("MiB/s", MEBI), Unit("GiB/s", GIBI), Unit("TiB/s", TEBI))
+RATE_UNITS = (
+    Unit("KiB/s", KIBI),
+    Unit("MiB/s", MEBI),
+    Unit("GiB/s", GIBI),
+    Unit("TiB/s", TEBI),
+)
 SIZE_UNITS = (
     Unit("bytes", 1),
     Unit("KiB", KIBI),

@@ -78,6 +78,10 @@ class Calibration(Record):
         default=None,
         description="bytes of one rank in a file whose resident pages were read, as time allowed",
     )
+    storage_read_bytes_per_rank: int | None = Field(
+        default=None,
+        description="bytes of one rank in the file that was read from storage, as time allowed",
+    )
     memory_copy_one_rank_bytes_per_second: Trials
     memory_copy_bytes_per_second: Trials
     write_cache_bytes_per_second: Trials = Field(description="write without a durable sync")

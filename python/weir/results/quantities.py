@@ -29,13 +29,13 @@ def size_text(size_bytes: float) -> str:
 
 
 def rate_text(bytes_per_second: float | None) -> str:
-    """Formats a rate in MiB/s or larger: ``1.42 GiB/s``; ``not measured`` for None."""
+    """Formats a rate in KiB/s or larger: ``1.42 GiB/s``; ``not measured`` for None."""
     if bytes_per_second is None:
         return "not measured"
-    for scale, name in _SIZES[:2]:
+    for scale, name in _SIZES[:3]:
         if abs(bytes_per_second) >= scale * 0.9995:
             return f"{significant(bytes_per_second / scale)} {name}/s"
-    return f"{significant(bytes_per_second / 2.0**20)} MiB/s"
+    return f"{significant(bytes_per_second / 2.0**10)} KiB/s"
 
 
 def seconds_text(seconds: float) -> str:

@@ -43,7 +43,7 @@ def show_output(console: Console, platform: Platform, one: StagedOutput) -> None
     _say_rate(console, "observed", one.kernel.bytes, one.blocked_seconds,
               one.rates["foreground"].limiting_stage)  # fmt: skip
     _say_rate(console, "to storage", one.kernel.bytes, one.until_stored_seconds,
-              one.rates["span"].limiting_stage)  # fmt: skip
+              one.rates["span"].limiting_stage, len(one.kernel.phases))  # fmt: skip
     say(
         f"{percent_text(one.hidden)} is hidden, with "
         f"{seconds_text(one.kernel.computing_seconds)} of computing after each output step"
@@ -98,9 +98,12 @@ def worth_text(one: StagedOutput) -> str:
     )
 
 
-def _say_rate(console: Console, what: str, total: int, seconds: float, limit: str) -> None:
+def _say_rate(
+    console: Console, what: str, total: int, seconds: float, limit: str, kinds: int = 1
+) -> None:
+    added_up = f", added up over {kinds} kinds of files" if kinds > 1 else ""
     console.print(
-        f"{what} [bold]{rate_text(total / seconds)}[/bold] in {seconds_text(seconds)}; "
+        f"{what} [bold]{rate_text(total / seconds)}[/bold] in {seconds_text(seconds)}{added_up}; "
         f"limit: [bold]{escape(limit)}[/bold]",
         highlight=False,
     )

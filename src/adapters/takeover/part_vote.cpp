@@ -1,6 +1,7 @@
 #include "adapters/takeover/part_vote.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -42,9 +43,18 @@ void tell(const ToldPatterns& part, std::size_t number, std::span<std::int64_t> 
   }
 }
 
+// What a rank that can do its part tells of it.
+std::array<std::int64_t, told_numbers> telling_of(const ToldPatterns& part) {
+  std::array<std::int64_t, told_numbers> telling{};
+  telling[told_reason] = static_cast<std::int64_t>(Reason::taken);
+  telling[told_patterns] = part.is_irregular ? no_patterns : std::ssize(part.patterns);
+  tell(part, 0, telling);
+  return telling;
+}
+
 // The numbers of one rank among those of all.
-std::span<const std::int64_t> of_rank(const std::vector<std::int64_t>& told, std::size_t rank) {
-  return std::span(told).subspan(rank * told_numbers, told_numbers);
+std::span<const std::int64_t> of_rank(std::span<const std::int64_t> told, std::size_t rank) {
+  return told.subspan(rank * told_numbers, told_numbers);
 }
 
 std::optional<BytePattern> pattern_in(std::span<const std::int64_t> numbers) {
@@ -102,12 +112,13 @@ bool are_blocks_apart(const std::vector<std::int64_t>& told, std::size_t ranks) 
 
 }  // namespace
 
+bool is_told(const ToldPatterns& part, std::span<const std::int64_t> told, int rank) {
+  return std::ranges::equal(telling_of(part), of_rank(told, static_cast<std::size_t>(rank)));
+}
+
 PartVote::PartVote(const RankGroup& group, Reason reason, const ToldPatterns& part)
     : group_(group), reason_(reason) {
-  std::vector<std::int64_t> telling(told_numbers);
-  telling[told_patterns] = part.is_irregular ? no_patterns : std::ssize(part.patterns);
-  tell(part, 0, telling);
-  gather(telling);
+  gather(telling_of(part));
   if (reason_ != Reason::taken) return;
   const auto ranks = static_cast<std::size_t>(group_.ranks());
   is_each_alone_ = most_ == no_patterns || are_blocks_apart(told_, ranks);

@@ -27,6 +27,10 @@ struct ToldPatterns {
   bool is_irregular = false;                     // there are more patterns, which are not told
 };
 
+// Returns whether `rank` would tell of `part` what it has told in the vote that has this told(). A
+// rank with one pattern at most tells all of its part.
+[[nodiscard]] bool is_told(const ToldPatterns& part, std::span<const std::int64_t> told, int rank);
+
 // The part of a rank as elements of a chunked array, or of several arrays.
 struct ToldArrays {
   std::uint64_t fingerprint = 0;  // of the array, or of all of them
@@ -52,6 +56,9 @@ class PartVote {
   // of the constructor.
   [[nodiscard]] std::optional<std::vector<array::ByteGrid>> grids(const ToldPatterns& part,
                                                                   mpiio::Reason& reason) const;
+  // Returns what all ranks have told. Where grids() returns a single array, it follows from this
+  // alone.
+  [[nodiscard]] const std::vector<std::int64_t>& told() const { return told_; }
 
  private:
   void gather(std::span<const std::int64_t> telling);

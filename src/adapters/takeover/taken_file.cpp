@@ -14,15 +14,12 @@
 #include "adapters/takeover/completed_request.hpp"
 #include "adapters/takeover/datatype_pattern.hpp"
 #include "adapters/takeover/handles.hpp"
-#include "adapters/takeover/joint_request.hpp"
 #include "adapters/takeover/opened_again.hpp"
 #include "adapters/takeover/own_transfer.hpp"
 #include "adapters/takeover/part_vote.hpp"
 #include "adapters/takeover/refused.hpp"
 #include "adapters/takeover/stored_chunks.hpp"
 #include "adapters/takeover/taking_thread.hpp"
-#include "aggregation/agreement.hpp"
-#include "aggregation/call_queue.hpp"
 #include "array/fingerprint.hpp"
 #include "common/checked.hpp"
 #include "system/file_facts.hpp"
@@ -457,8 +454,9 @@ Moved TakenFile::move_together(const Transfer& transfer) {
   return moved;
 }
 
-Reason TakenFile::agree(Reason own, std::span<const std::int64_t> arrays) const {
+Reason TakenFile::agree(Reason own, std::span<const std::int64_t> arrays) {
   if (!is_of_taking_threads()) return Reason::threads;
+  refuse_as_before();
   const Reason reason = group_.is_broken() ? Reason::failed : own;
   array::Fingerprint all;
   for (const std::int64_t array : arrays) all.add(array);
@@ -473,17 +471,6 @@ void TakenFile::end(const Transfer& transfer, const Part& part, const Moved& mov
   } else {
     PMPI_File_call_errhandler(file_, moved.result);
   }
-}
-
-Moved TakenFile::move_part(bool writing, const Part& part) {
-  const takeover::ToldPatterns own{part.patterns, displacement_, part.is_irregular};
-  const takeover::PartVote vote(group_, part.reason, own);
-  if (vote.reason() != Reason::taken) return {vote.reason()};
-  if (vote.is_each_alone()) return move_whole(writing, part);
-  Reason reason = Reason::taken;
-  const auto grids = vote.grids(own, reason);
-  if (reason != Reason::taken) return {reason};
-  return grids ? move_grids(writing, *grids, part.memory) : move_whole(writing, part);
 }
 
 Moved TakenFile::move_whole(bool writing, const Part& part) const {
@@ -502,42 +489,6 @@ void TakenFile::finish(const Transfer& transfer, const Part& part) {
   }
   auto* const status = static_cast<MPI_Status*>(transfer.last);
   if (status != MPI_STATUS_IGNORE) takeover::set_transferred(status, part.bytes);
-}
-
-Moved TakenFile::move_grids(bool writing, const std::vector<array::ByteGrid>& grids,
-                            std::byte* memory) {
-  const auto has_bytes = [](const array::ByteGrid& grid) { return grid.shape.elements() > 0; };
-  if (std::ranges::none_of(grids, has_bytes)) return {};
-  aggregation::ByteFile* const file = bytes();
-  if (file == nullptr) return {Reason::no_session};
-  const auto direction = writing ? Direction::write : Direction::read;
-  Status moved;
-  if (grids.size() == 1) {
-    const array::ByteGrid& grid = grids.front();
-    const array::Box& box = grid.boxes[static_cast<std::size_t>(group_.rank())];
-    moved =
-        move_section(file->array(0, grid.shape, grid.offset), direction, array::Section::of(box),
-                     array::Layout::packed(box.extent, 1, array::Order::row_major), memory);
-  } else {
-    moved = takeover::move_grids(*group_.session(), *file, direction, group_.rank(), grids, memory);
-  }
-  return moved.ok() ? Moved{} : takeover::outcome_of(moved.error());
-}
-
-// The session remembers the regions of earlier calls.
-Status TakenFile::move_section(aggregation::OpenArray& array, Direction direction,
-                               const array::Section& section, const Result<array::Layout>& layout,
-                               std::byte* memory) {
-  const aggregation::MemoryPiece piece{layout ? &layout.value() : nullptr, memory};
-  const Status possible = layout ? Status() : Status(layout.error());
-  const auto call =
-      aggregation::Call::of(fmt::format("a collective {} of parts of {} elements of {} bytes",
-                                        direction == Direction::write ? "write" : "read",
-                                        array.shape().text(), array.type().bytes()),
-                            possible);
-  return group_.session()
-      ->begin_regions(call, &array, direction, {section, {&piece, 1}}, nullptr)
-      ->wait();
 }
 
 aggregation::ByteFile* TakenFile::bytes() {

@@ -34,6 +34,7 @@
 
 #include "adapters/mpiio/take_over.hpp"
 #include "adapters/takeover/own_pointer.hpp"
+#include "adapters/takeover/part_vote.hpp"
 #include "adapters/takeover/rank_group.hpp"
 #include "adapters/takeover/typed_memory.hpp"
 #include "aggregation/byte_file.hpp"
@@ -79,7 +80,7 @@ struct TakenFile {
   Moved move_in_chunks(const StoredChunks* chunks, const ChunkedBlocks& given,
                        const Transfer& transfer, Reason own);
   // Collective, as take_over.hpp says.
-  [[nodiscard]] Reason agree(Reason own, std::span<const std::int64_t> arrays) const;
+  [[nodiscard]] Reason agree(Reason own, std::span<const std::int64_t> arrays);
   // Makes what this rank wrote durable. Returns MPI_SUCCESS or an error class.
   [[nodiscard]] int sync() const;
   [[nodiscard]] bool end_split(MPI_Status* status);
@@ -120,6 +121,16 @@ struct TakenFile {
     // are made by one system call, and no product of theirs overflows.
     std::int64_t most_count = 0;
     MPI_Offset most_offset = 0;
+  };
+
+  // The array in which the patterns of the last such collective call are boxes, and what the ranks
+  // told for it: equal on all ranks. Successive calls often tell the same.
+  struct KnownGrid {
+    std::vector<std::int64_t> told;
+    std::vector<array::ByteGrid> grids;
+    // The last two collective calls told the same. The ranks then begin the next one with a vote on
+    // whether they do so again, and tell each other of their parts only if one does not.
+    bool is_expected = false;
   };
   // Remembers what is known of further calls like this one, of which this rank moves its part.
   void know_calls_like(MPI_Datatype datatype);
@@ -163,6 +174,15 @@ struct TakenFile {
   Status move_section(aggregation::OpenArray& array, Direction direction,
                       const array::Section& section, const Result<array::Layout>& layout,
                       std::byte* memory);
+  // Moves the parts of all ranks if the call is expected to be like the last one, and is. Returns
+  // nothing otherwise, on all ranks alike.
+  std::optional<Moved> move_as_before(bool writing, const Part& part,
+                                      const takeover::ToldPatterns& own);
+  // Called before ranks tell each other of parts of another kind. Tells the ranks that expect a
+  // call like the last one that this rank makes another.
+  void refuse_as_before();
+  // Begins an expected call. Returns nothing, on all ranks alike, if it is not as before on a rank.
+  std::optional<Status> ask_for_the_same(Direction direction, bool is_as_before, std::byte* memory);
   // Moves the patterns of all ranks.
   Moved move_part(bool writing, const Part& part);
   // Moves the part of this rank, whatever the others do.
@@ -199,6 +219,7 @@ struct TakenFile {
   std::int64_t displacement_ = 0;
   std::int64_t element_bytes_ = 1;
   KnownCalls known_;
+  KnownGrid known_grid_;
   std::optional<std::int64_t> split_bytes_;  // of a split call that was taken over, until it ends
   std::unique_ptr<aggregation::ByteFile> bytes_;  // null before the first call
 };

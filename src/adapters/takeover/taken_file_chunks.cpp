@@ -1,10 +1,16 @@
 // Datasets of HDF5 in chunks: regions of them, which the ranks read and write alone or together.
+#include <exception>
 #include <optional>
 #include <span>
 
+#include "adapters/takeover/datatype_pattern.hpp"
+#include "adapters/takeover/handles.hpp"
+#include "adapters/takeover/own_transfer.hpp"
 #include "adapters/takeover/part_vote.hpp"
+#include "adapters/takeover/refused.hpp"
 #include "adapters/takeover/stored_chunks.hpp"
 #include "adapters/takeover/taken_file.hpp"
+#include "common/checked.hpp"
 #include "system/file_facts.hpp"
 
 namespace weir::mpiio {
@@ -44,6 +50,7 @@ Moved TakenFile::move_in_chunks(const StoredChunks* chunks, const ChunkedBlocks&
   Moved moved{part.reason};
   bool is_alone = true;
   if (is_agreed) {
+    refuse_as_before();
     const takeover::PartVote vote(
         group_, part.reason,
         takeover::ToldArrays{.fingerprint = chunks != nullptr ? chunks->fingerprint() : 0,

@@ -18,7 +18,7 @@ namespace weir::storage {
 namespace {
 
 constexpr std::int64_t most_shards = 65536;
-constexpr std::int64_t most_chunks_of_shard = std::int64_t{1} << 20;
+
 std::int64_t product(const array::Indices& extents) {
   std::int64_t all = 1;  // number of chunks in a shard, or of shards; overflow was checked before
   for (const std::int64_t extent : extents) all *= extent;

@@ -1,0 +1,16 @@
+// Which simulated ranks a communicator of MPI has.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "library/group.hpp"
+
+namespace weir::sim {
+
+[[nodiscard]] int rank_in(MPI_Comm communicator);
+// Returns null if the communicator was made by a call that is not simulated here.
+[[nodiscard]] std::shared_ptr<Group> group_of(MPI_Comm communicator);
+
+}  // namespace weir::sim

@@ -1,0 +1,50 @@
+#include "stager/session_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::stager {
+namespace {
+
+constexpr WriteLimits limits{.bytes = 4, .encoded = 8, .read_back = 4};
+
+NamedFile file(const std::string& encoded) {
+  return std::make_shared<const transport::NameFile>(transport::NameFile{
+      .file = 1, .path = "f", .bytes_when_made = 0, .known = std::nullopt, .encoded = encoded});
+}
+
+// Returns how many of these filled blocks, of two bytes each, are in the first job.
+std::size_t in_first_job(const std::vector<NamedFile>& files, std::size_t extents = 1) {
+  SessionQueue queue;
+  for (const NamedFile& one : files) {
+    BlockItem item{.block = 0, .bytes = 2, .files = {one}, .extents = {}};
+    item.extents.assign(extents, {.file = 0, .offset = 0, .bytes = 1});
+    queue.push(std::move(item));
+  }
+  const Write job = queue.begin_write(1, 1, limits);
+  EXPECT_EQ(job.extents.size(), queue.in_job() * extents);
+  return queue.in_job();
+}
+
+TEST(SessionQueue, WritesMoreOfEncodedChunksTogether) {
+  const NamedFile plain = file("");
+  const NamedFile encoded = file("map");
+  EXPECT_EQ(in_first_job({plain, plain, plain}), 2U);
+  EXPECT_EQ(in_first_job({encoded, encoded, encoded, encoded, encoded}), 4U);
+  EXPECT_EQ(in_first_job({encoded, encoded, plain, encoded}), 2U);
+  EXPECT_EQ(in_first_job({plain, plain, encoded, encoded, encoded}), 4U);
+}
+
+TEST(SessionQueue, WritesNoMoreTogetherThanItHasMemoryToDescribe) {
+  const NamedFile encoded = file("map");
+  const std::vector<NamedFile> files = {encoded, encoded, encoded, encoded};
+  EXPECT_EQ(in_first_job(files, std::size_t{1} << 18), 4U);
+  EXPECT_EQ(in_first_job(files, (std::size_t{1} << 18) + 1), 3U);
+  EXPECT_EQ(in_first_job(files, std::size_t{1} << 20), 2U);
+}
+
+}  // namespace
+}  // namespace weir::stager
