@@ -20,11 +20,14 @@ NamedFile file(const std::string& encoded) {
 std::size_t in_first_job(const std::vector<NamedFile>& files, std::size_t extents = 1) {
   SessionQueue queue;
   for (const NamedFile& one : files) {
-    BlockItem item{.block = 0, .bytes = 2, .files = {one}, .extents = {}};
-    item.extents.assign(extents, {.file = 0, .offset = 0, .bytes = 1});
-    queue.push(std::move(item));
+    const std::vector<transport::BlockExtent> all(extents, {.file = 0, .offset = 0, .bytes = 1});
+    queue.push(
+        BlockItem{.block = 0,
+                  .bytes = 2,
+                  .files = {one},
+                  .extents = std::make_shared<const std::vector<transport::BlockExtent>>(all)});
   }
-  const Write job = queue.begin_write(1, 1, limits);
+  const Write job = to_write(queue.begin_write(1, 1, limits));
   EXPECT_EQ(job.extents.size(), queue.in_job() * extents);
   return queue.in_job();
 }
