@@ -7,16 +7,12 @@
 namespace weir::stager {
 namespace {
 
-// The most extents of a Write that has more than WriteLimits::bytes.
+// The most extents of a Write that has more than WriteLimits::described.
 constexpr std::size_t most_extents = std::size_t{1} << 20;
 
 bool is_urgent_item(const Item& item) {
   const auto* const filled = std::get_if<BlockItem>(&item);
   return filled == nullptr || filled->at_once;
-}
-
-bool is_encoded(const BlockItem& filled) {
-  return std::ranges::any_of(filled.files, [](const auto& one) { return !one->encoded.empty(); });
 }
 
 }  // namespace
@@ -74,10 +70,9 @@ WriteBlocks SessionQueue::begin_write(JobId job, SessionId session, const WriteL
   for (const Item& item : items_) {
     const auto* const filled = std::get_if<BlockItem>(&item);
     if (filled == nullptr || filled->is_moving || filled->recording != 0) break;
-    if (bytes > 0 && bytes + filled->bytes > limits.bytes) {
-      const bool is_short = extents + filled->extents->size() <= most_extents;
-      if (!is_short || !is_encoded(*filled) || bytes + filled->bytes > limits.encoded) break;
-    }
+    const bool is_short = extents + filled->extents->size() <= most_extents;
+    const std::int64_t most = is_short ? limits.bytes : limits.described;
+    if (bytes > 0 && bytes + filled->bytes > most) break;
     FilledExtents one{.block = filled->block,
                       .is_spilled = filled->spilled.has_value(),
                       .files = filled->files,

@@ -53,7 +53,7 @@ using Item = std::variant<BlockItem, CommitItem, UnlockItem, SealItem, DrainItem
 // About how many bytes one Write has; a single filled block may have more.
 struct WriteLimits {
   std::int64_t bytes = 0;
-  std::int64_t encoded = 0;    // of filled blocks with elements of chunks that are encoded here
+  std::int64_t described = 0;  // of all, where their extents are too many to be described together
   std::int64_t read_back = 0;  // of all, from the spill file
 };
 
