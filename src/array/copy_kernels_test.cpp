@@ -12,6 +12,7 @@ namespace weir::array {
 namespace {
 
 constexpr std::size_t cache_line = 64;
+using Sizes = std::vector<std::size_t>;
 
 class StreamedBytes : public testing::Test {
  protected:
@@ -62,16 +63,16 @@ TEST_F(StreamedBytes, ArriveWholeAtEveryPlaceInALine) {
 
 TEST_F(StreamedBytes, ArriveWholeInEverySize) {
   for (std::size_t size = 0; size <= 2 * least_streamed_bytes + cache_line + 1; ++size) {
-    for (const std::size_t to : {0, 1, 8, 63}) check(3, to, size);
+    for (const std::size_t to : Sizes{0, 1, 8, 63}) check(3, to, size);
   }
-  for (const std::size_t size : {4095, 4096, 4097}) {
-    for (const std::size_t to : {0, 4, 8, 33}) check(0, to, size);
+  for (const std::size_t size : Sizes{4095, 4096, 4097}) {
+    for (const std::size_t to : Sizes{0, 4, 8, 33}) check(0, to, size);
   }
 }
 
 // What follows a piece begins in the line in which the piece ends.
 TEST_F(StreamedBytes, ArriveWholeBehindEachOther) {
-  for (const std::size_t size : {520, 1000, 1001, 1024}) {
+  for (const std::size_t size : Sizes{520, 1000, 1001, 1024}) {
     std::vector<std::byte> pieces(6 * size);
     std::vector<std::byte> written(pieces.size());
     Random random(18);
