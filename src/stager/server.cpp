@@ -364,9 +364,9 @@ class Server {
   void carry_out(WriteBlocks& action) {
     (void)files_of(action.session);
     const JobId job = action.job;
-    execute_beside(job, [files = files_.at(action.session), given = std::move(action)] {
-      return files->execute(to_write(given));
-    });
+    const std::shared_ptr<SessionFiles> files = files_.at(action.session);
+    execute_beside(job,
+                   [files, given = std::move(action)] { return files->execute(to_write(given)); });
   }
   void carry_out(Spill& action) {
     execute_beside(action.job, [blocks = std::move(action.blocks), this] { return spill(blocks); });
