@@ -210,6 +210,21 @@ void stream_runs(const std::byte* from, std::byte* to, const CopyLevel& level, s
   }
 }
 
+void stream_bytes(const std::byte* from, std::byte* to, std::size_t size) {
+  if (size < least_streamed_bytes) {
+    std::memcpy(to, from, size);
+    return;
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(to);
+  // Words of two pieces that meet in a line are written to memory as one line.
+  if ((address | size) % native_word == 0) return stream_run(from, to, size);
+  const std::size_t before = (line - address % line) % line;
+  const std::size_t after = (size - before) % line;
+  std::memcpy(to, from, before);
+  stream_run(from + before, to + before, size - before - after);
+  std::memcpy(to + size - after, from + size - after, after);
+}
+
 void end_streaming() { _mm_sfence(); }
 
 #else
@@ -220,6 +235,10 @@ bool runs_can_stream_by(std::int64_t) { return false; }
 
 void stream_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size) {
   copy_runs(from, to, level, size);
+}
+
+void stream_bytes(const std::byte* from, std::byte* to, std::size_t size) {
+  std::memcpy(to, from, size);
 }
 
 void end_streaming() {}

@@ -19,6 +19,10 @@ void copy_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std
 // Copies runs past the caches: a cache line that is written as a whole is not read first. Call
 // end_streaming() after the last call and before another thread reads the target.
 void stream_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size);
+// Copies `size` bytes as stream_runs() does, at any place. What is shorter than
+// `least_streamed_bytes` passes through the caches, and so may both ends of what is longer.
+void stream_bytes(const std::byte* from, std::byte* to, std::size_t size);
+inline constexpr std::size_t least_streamed_bytes = 512;
 void end_streaming();
 
 }  // namespace weir::array

@@ -147,6 +147,7 @@ struct SpilledBlock {
   std::int64_t bytes = 0;
   std::uint64_t stamp = 0;
 };
+// Bytes for files: what SessionFiles writes.
 struct Write {
   JobId job = 0;
   SessionId session = 0;
@@ -155,6 +156,23 @@ struct Write {
   std::vector<SpilledBlock> spilled =
       {};  // NOLINT(readability-redundant-member-init): may be left out
 };
+// The extents of a filled block, whose bytes follow each other in it.
+struct FilledExtents {
+  std::int64_t block = 0;  // or index in WriteBlocks::spilled
+  bool is_spilled = false;
+  std::vector<std::shared_ptr<const transport::NameFile>> files;
+  std::shared_ptr<const std::vector<transport::BlockExtent>> extents;  // `file`: index in `files`
+};
+// Writes filled blocks, which to_write() describes by their extents. There may be a million of
+// these, so the thread that writes them does that.
+struct WriteBlocks {
+  JobId job = 0;
+  SessionId session = 0;
+  std::vector<FilledExtents> blocks;  // in the order of their arrival
+  std::vector<SpilledBlock> spilled =
+      {};  // NOLINT(readability-redundant-member-init): may be left out
+};
+[[nodiscard]] Write to_write(const WriteBlocks& job);
 // Moves bytes to the spill file. It is of no session, and runs beside the jobs of all of them.
 struct Spill {
   JobId job = 0;
@@ -167,7 +185,7 @@ struct Record {
   SessionId session = 0;
   std::int64_t block = 0;
   std::vector<std::shared_ptr<const transport::NameFile>> files;
-  std::vector<transport::BlockExtent> extents;  // `file` is an index in `files`
+  std::shared_ptr<const std::vector<transport::BlockExtent>> extents;  // `file`: index in `files`
 };
 // Records the end of a step in the same way. What was recorded of the step is durable when the job
 // has ended.
@@ -236,8 +254,8 @@ struct Forget {
 // The stager was told to stop, and everything is stored.
 struct End {};
 using Action =
-    std::variant<Send, Disconnect, Say, CheckProof, Trust, TrustStager, AttachUcx, Fill, Write,
-                 Spill, EmptySpill, Record, RecordStep, ForgetShare, Commit, Seal, OpenNetwork,
-                 Connect, AcquireLock, KeepLock, Unlock, RetryLater, Forget, End>;
+    std::variant<Send, Disconnect, Say, CheckProof, Trust, TrustStager, AttachUcx, Fill,
+                 WriteBlocks, Spill, EmptySpill, Record, RecordStep, ForgetShare, Commit, Seal,
+                 OpenNetwork, Connect, AcquireLock, KeepLock, Unlock, RetryLater, Forget, End>;
 
 }  // namespace weir::stager

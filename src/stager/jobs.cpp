@@ -52,13 +52,15 @@ void Stager::advance(SessionId number, Session& session) {
   }
 }
 
-// What a job has of a chunk or a shard is read, and written once more, by the next job that has
-// other parts of it. So a job has as much of them as does not keep too much memory from the ranks.
+// Ranks hand over in any order, and what one of them has often lies between what others have. A job
+// that has only some of it writes many short ranges instead of a few long ones, and a chunk or a
+// shard that is encoded is read, and written once more, by the next job that has other parts of it.
+// So a job has as much as does not keep too much memory from the ranks.
 WriteLimits Stager::write_limits() const {
   const std::int64_t blocks =
       settings_.client_blocks > 0 ? settings_.client_blocks : settings_.blocks;
-  return {.bytes = settings_.most_written_together,
-          .encoded = std::max(settings_.most_written_together, blocks / 4 * settings_.block_bytes),
+  return {.bytes = std::max(settings_.most_written_together, blocks / 4 * settings_.block_bytes),
+          .described = settings_.most_written_together,
           .read_back = settings_.most_read_back_together};
 }
 

@@ -281,7 +281,8 @@ class Nodes {
     EXPECT_LE(seal, published_) << "a share was removed before its step was published";
     EXPECT_EQ(nodes_[static_cast<std::size_t>(node)].journal.erase(seal), 1U);
   }
-  void carry_out(int node, Write& action) {
+  void carry_out(int node, WriteBlocks& blocks) {
+    const Write action = to_write(blocks);
     const Node& one = nodes_[static_cast<std::size_t>(node)];
     if (has_journals_) {
       const auto waiting = std::ranges::count(one.recordings, 0U, &Recorded::seal);

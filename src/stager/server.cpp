@@ -361,7 +361,13 @@ class Server {
   void carry_out(Connect& action) {
     connections_.connect(action.session, std::move(action.addresses));
   }
-  void carry_out(Write& action) { execute(std::move(action)); }
+  void carry_out(WriteBlocks& action) {
+    (void)files_of(action.session);
+    const JobId job = action.job;
+    const std::shared_ptr<SessionFiles> files = files_.at(action.session);
+    execute_beside(job,
+                   [files, given = std::move(action)] { return files->execute(to_write(given)); });
+  }
   void carry_out(Spill& action) {
     execute_beside(action.job, [blocks = std::move(action.blocks), this] { return spill(blocks); });
   }
@@ -372,7 +378,7 @@ class Server {
     const std::span<std::byte> block = memory_.block(action.block);
     const JobId job = action.job;
     record(job, [one = std::move(action), block, this] {
-      return journal_->put(one.session, one.files, one.extents, block);
+      return journal_->put(one.session, one.files, *one.extents, block);
     });
   }
   void carry_out(RecordStep& action) {

@@ -171,7 +171,10 @@ Status SessionFiles::write(const Write& job) {
   for (std::size_t file = 0; file < job.files.size(); ++file) {
     same[file] = first_of_path.try_emplace(job.files[file].path, file).first->second;
   }
+  std::vector<std::size_t> counts(job.files.size());
+  for (const BlockExtent& extent : job.extents) ++counts[same[extent.file]];
   std::vector<std::vector<BlockExtent>> by_file(job.files.size());
+  for (std::size_t file = 0; file < counts.size(); ++file) by_file[file].reserve(counts[file]);
   for (const BlockExtent& extent : job.extents) by_file[same[extent.file]].push_back(extent);
   for (std::size_t file = 0; file < by_file.size(); ++file) {
     if (by_file[file].empty()) continue;

@@ -7,7 +7,7 @@
 namespace weir::stager {
 namespace {
 
-// The most extents of a Write that has more than WriteLimits::bytes.
+// The most extents of a Write that has more than WriteLimits::described.
 constexpr std::size_t most_extents = std::size_t{1} << 20;
 
 bool is_urgent_item(const Item& item) {
@@ -15,11 +15,36 @@ bool is_urgent_item(const Item& item) {
   return filled == nullptr || filled->at_once;
 }
 
-bool is_encoded(const BlockItem& filled) {
-  return std::ranges::any_of(filled.files, [](const auto& one) { return !one->encoded.empty(); });
-}
-
 }  // namespace
+
+Write to_write(const WriteBlocks& job) {
+  Write write{.job = job.job, .session = job.session, .files = {}, .extents = {}};
+  write.spilled = job.spilled;
+  std::size_t extents = 0;
+  for (const FilledExtents& filled : job.blocks) extents += filled.extents->size();
+  write.extents.reserve(extents);
+  std::unordered_map<const transport::NameFile*, std::size_t> indices;
+  std::vector<std::size_t> in_write;  // of the files of a filled block
+  for (const FilledExtents& filled : job.blocks) {
+    in_write.clear();
+    for (const NamedFile& named : filled.files) {
+      const auto [index, is_new] = indices.try_emplace(named.get(), write.files.size());
+      if (is_new) write.files.push_back(*named);
+      in_write.push_back(index->second);
+    }
+    std::int64_t at = 0;
+    for (const transport::BlockExtent& extent : *filled.extents) {
+      write.extents.push_back({.block = filled.block,
+                               .at = at,
+                               .bytes = extent.bytes,
+                               .file = in_write[extent.file],
+                               .offset = extent.offset,
+                               .is_spilled = filled.is_spilled});
+      at += extent.bytes;
+    }
+  }
+  return write;
+}
 
 Item& SessionQueue::push(Item item) {
   if (is_urgent_item(item)) ++urgent_;
@@ -36,39 +61,30 @@ void SessionQueue::remove_last() {
   items_.pop_back();
 }
 
-Write SessionQueue::begin_write(JobId job, SessionId session, const WriteLimits& limits) {
+WriteBlocks SessionQueue::begin_write(JobId job, SessionId session, const WriteLimits& limits) {
   in_job_ = 0;
-  Write write{.job = job, .session = session, .files = {}, .extents = {}};
-  std::unordered_map<const transport::NameFile*, std::size_t> indices;
+  WriteBlocks write{.job = job, .session = session, .blocks = {}};
+  std::size_t extents = 0;
   std::int64_t bytes = 0;
   std::int64_t read_back = 0;
   for (const Item& item : items_) {
     const auto* const filled = std::get_if<BlockItem>(&item);
     if (filled == nullptr || filled->is_moving || filled->recording != 0) break;
-    if (bytes > 0 && bytes + filled->bytes > limits.bytes) {
-      const bool is_short = write.extents.size() + filled->extents.size() <= most_extents;
-      if (!is_short || !is_encoded(*filled) || bytes + filled->bytes > limits.encoded) break;
-    }
-    std::int64_t block = filled->block;
+    const bool is_short = extents + filled->extents->size() <= most_extents;
+    const std::int64_t most = is_short ? limits.bytes : limits.described;
+    if (bytes > 0 && bytes + filled->bytes > most) break;
+    FilledExtents one{.block = filled->block,
+                      .is_spilled = filled->spilled.has_value(),
+                      .files = filled->files,
+                      .extents = filled->extents};
     if (filled->spilled) {
       if (read_back > 0 && read_back + filled->bytes > limits.read_back) break;
       read_back += filled->bytes;
-      block = std::ssize(write.spilled);
+      one.block = std::ssize(write.spilled);
       write.spilled.push_back(*filled->spilled);
     }
-    std::int64_t at = 0;
-    for (const transport::BlockExtent& extent : filled->extents) {
-      const transport::NameFile* const named = filled->files[extent.file].get();
-      const auto [index, is_new] = indices.try_emplace(named, write.files.size());
-      if (is_new) write.files.push_back(*named);
-      write.extents.push_back({.block = block,
-                               .at = at,
-                               .bytes = extent.bytes,
-                               .file = index->second,
-                               .offset = extent.offset,
-                               .is_spilled = filled->spilled.has_value()});
-      at += extent.bytes;
-    }
+    write.blocks.push_back(std::move(one));
+    extents += filled->extents->size();
     bytes += filled->bytes;
     ++in_job_;
   }

@@ -28,7 +28,7 @@ struct BlockItem {
   JobId recording = 0;                                 // 0: it is not being recorded
   bool at_once = false;                                // waits for no step's end
   std::vector<NamedFile> files;
-  std::vector<transport::BlockExtent> extents;  // `file` is an index in `files`
+  std::shared_ptr<const std::vector<transport::BlockExtent>> extents;  // `file`: index in `files`
 };
 struct CommitItem {
   std::uint64_t ticket = 0;
@@ -53,7 +53,7 @@ using Item = std::variant<BlockItem, CommitItem, UnlockItem, SealItem, DrainItem
 // About how many bytes one Write has; a single filled block may have more.
 struct WriteLimits {
   std::int64_t bytes = 0;
-  std::int64_t encoded = 0;    // of filled blocks with elements of chunks that are encoded here
+  std::int64_t described = 0;  // of all, where their extents are too many to be described together
   std::int64_t read_back = 0;  // of all, from the spill file
 };
 
@@ -76,7 +76,7 @@ class SessionQueue {
   [[nodiscard]] std::size_t in_job() const { return in_job_; }
   void set_in_job(std::size_t items) { in_job_ = items; }
   // Returns what writes the filled blocks at the front, which then belong to the job.
-  [[nodiscard]] Write begin_write(JobId job, SessionId session, const WriteLimits& limits);
+  [[nodiscard]] WriteBlocks begin_write(JobId job, SessionId session, const WriteLimits& limits);
 
   // Returns the filled blocks that can move to the spill file, the one first that came last.
   [[nodiscard]] std::vector<BlockItem*> movable_filled_blocks();

@@ -336,7 +336,8 @@ void Stager::take_filled_block(const Received& event, const transport::FilledBlo
     refuse(event.client, "a block was handed over that was not granted");
     return;
   }
-  BlockItem item{.block = filled.block, .bytes = 0, .files = {}, .extents = {}};
+  BlockItem item{.block = filled.block, .bytes = 0, .files = {}, .extents = nullptr};
+  std::vector<transport::BlockExtent> extents;
   std::unordered_map<std::uint64_t, std::size_t> indices;
   std::optional<std::uint64_t> last_file;  // most extents are of the same file as the one before
   std::size_t last_index = 0;
@@ -346,9 +347,9 @@ void Stager::take_filled_block(const Received& event, const transport::FilledBlo
   } else if (client.is_remote_rank && !is_filled(granted.mapped(), event.extents.value())) {
     problem = "a block was handed over of which bytes are missing";
   } else {
-    item.extents = event.extents.value();
+    extents = event.extents.value();
   }
-  for (transport::BlockExtent& extent : item.extents) {
+  for (transport::BlockExtent& extent : extents) {
     if (extent.file != last_file) {
       const auto named = client.files.find(extent.file);
       if (named == client.files.end()) {
@@ -369,6 +370,7 @@ void Stager::take_filled_block(const Received& event, const transport::FilledBlo
     refuse(event.client, std::move(problem));
     return;
   }
+  item.extents = std::make_shared<const std::vector<transport::BlockExtent>>(std::move(extents));
   Session& session = sessions_.at(client.session);
   if (!session.failure.ok()) {
     blocks_.give_back(filled.block);

@@ -238,7 +238,7 @@ TEST(Stager, WritesForARankOnlyWhenNoMoreMemoryCanBecomeReady) {
   EXPECT_TRUE(stager.needs_more_blocks(0));
   const auto written = stager.handle(NoMoreBlocks{});
   ASSERT_EQ(written.size(), 1U);
-  EXPECT_TRUE(std::holds_alternative<Write>(written.front()));
+  EXPECT_TRUE(std::holds_alternative<WriteBlocks>(written.front()));
   EXPECT_FALSE(stager.needs_more_blocks(9));
 }
 

@@ -216,7 +216,7 @@ class World {
   void carry_out(Record& action) {
     EXPECT_TRUE(has_journal_);
     EXPECT_EQ(action.files.size(), 1U);
-    const std::int64_t tag = action.extents.at(0).offset;
+    const std::int64_t tag = action.extents->at(0).offset;
     recordings_.push_back({action.job, action.block, tag, action.session});
     sessions_of_tags_[tag] = action.session;
   }
@@ -241,7 +241,8 @@ class World {
     begin(action.job, 0, false);
     disk_.clear();
   }
-  void carry_out(Write& action) {
+  void carry_out(WriteBlocks& blocks) {
+    const Write action = to_write(blocks);
     begin(action.job, action.session, false);
     jobs_.at(action.job).write = action;
     EXPECT_LE(action.spilled.size(), 1U);

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "array/copy_kernels.hpp"
+
 namespace weir::transport {
 namespace {
 
@@ -22,7 +24,10 @@ class SharedMemoryCarrier final : public Carrier {
     }
     return {memory_.data() + block * block_bytes_, static_cast<std::size_t>(block_bytes_)};
   }
-  Status bring(std::int64_t /*block*/, const BlockWriter& /*filled*/) override { return {}; }
+  Status bring(std::int64_t /*block*/, const BlockWriter& /*filled*/) override {
+    array::end_streaming();
+    return {};
+  }
 
  private:
   storage::SharedMemory memory_;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "array/copy_kernels.hpp"
 #include "common/numbers_in_bytes.hpp"
 
 namespace weir::transport {
@@ -37,8 +38,13 @@ std::int64_t BlockWriter::add(std::uint64_t file, std::int64_t offset,
     skipped -= before;
     const std::int64_t bytes = std::min(slice.bytes - before, most - taken);
     if (bytes <= 0) continue;
-    std::memcpy(block_.data() + bytes_ + taken, slice.data + before,
-                static_cast<std::size_t>(bytes));
+    std::byte* const to = block_.data() + bytes_ + taken;
+    const std::byte* const from = slice.data + before;
+    if (target_ == Target::streamed) {
+      array::stream_bytes(from, to, static_cast<std::size_t>(bytes));
+    } else {
+      std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    }
     taken += bytes;
   }
   if (taken == 0) return 0;

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "array/copy.hpp"
 #include "common/status.hpp"
 #include "system/slices.hpp"
 
@@ -32,7 +33,11 @@ struct BlockExtent {
 class BlockWriter {
  public:
   BlockWriter() = default;  // an empty block of no size
-  explicit BlockWriter(std::span<std::byte> block) : block_(block) {}
+  // `streamed`: bytes go to memory past the caches. The carrier then waits for them
+  // (array::end_streaming()) before the block is handed over.
+  using Target = array::StridedCopy::Target;
+  explicit BlockWriter(std::span<std::byte> block, Target target = Target::cached)
+      : block_(block), target_(target) {}
 
   // Copies as many bytes of the slices as have room, from `skipped` bytes behind their beginning
   // on, and returns how many. An extent that continues the previous one lengthens it.
@@ -52,6 +57,7 @@ class BlockWriter {
   void put(const BlockExtent& extent) const;
 
   std::span<std::byte> block_;
+  Target target_ = Target::cached;
   std::int64_t bytes_ = 0;
   std::int64_t extents_ = 0;
   BlockExtent last_;

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "array/copy_kernels.hpp"
 #include "transport/filled_block.hpp"
 #include "transport/test_messages.hpp"
 
@@ -123,6 +126,31 @@ TEST_F(FilledBlocks, TakeNothingWhereAnExtentHasNoRoom) {
   EXPECT_EQ(add(filled, 1, 1000, 1), 0);
   EXPECT_EQ(add(filled, 1, 152, 1), 1);  // continues the extent
   EXPECT_EQ(extents_of(block_, 1).value().front().bytes, 153);
+}
+
+TEST_F(FilledBlocks, HoldTheSameBytesPastTheCaches) {
+  std::vector<std::byte> data(5000);
+  std::mt19937 random(3);
+  for (std::byte& one : data) one = static_cast<std::byte>(random());
+  std::vector<std::vector<std::byte>> blocks(2, std::vector<std::byte>(16 << 10));
+  std::vector<std::int64_t> taken;
+  for (const auto target : {BlockWriter::Target::cached, BlockWriter::Target::streamed}) {
+    BlockWriter filled(blocks[target == BlockWriter::Target::cached ? 0 : 1], target);
+    std::int64_t offset = 0;
+    for (const std::int64_t bytes : {8, 511, 512, 1024, 1001, 3, 4096, 2048, 640, 5000, 5000}) {
+      const std::int64_t first = bytes / 3;
+      const std::vector<storage::Slice> slices = {{data.data(), first},
+                                                  {data.data() + first, bytes - first}};
+      taken.push_back(filled.add(1, offset, slices, bytes % 5));
+      offset += 2 * bytes;
+    }
+    array::end_streaming();
+  }
+  const std::size_t half = taken.size() / 2;
+  EXPECT_TRUE(std::equal(taken.begin(), taken.begin() + static_cast<std::ptrdiff_t>(half),
+                         taken.begin() + static_cast<std::ptrdiff_t>(half)));
+  EXPECT_EQ(taken.back(), 1319) << "the block ends within the last piece";
+  EXPECT_EQ(blocks[0], blocks[1]);
 }
 
 TEST_F(FilledBlocks, ImpossibleExtentsAreRefused) {

@@ -2,9 +2,8 @@
 //
 // Bytes are copied once, into blocks of the stager's memory, or into a block of the rank's own that
 // is then sent (carrier.hpp). A rank that finds no free block waits until the stager has written
-// something; while it waits, it calls the function of set_waiting(). A wait fails if the stager
-// shows no sign of life for `deadline_seconds`. After a failure of the connection every function
-// returns the same error.
+// something; how it waits is in stager_connection.hpp. After a failure of the connection every
+// function returns the same error.
 //
 // Each wait is two changes of the processor, so a rank waits twice between two calls of
 // hand_over(): for all blocks that it is likely to fill, and for Flushed (ARCHITECTURE.md says
@@ -12,22 +11,20 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/status.hpp"
 #include "engines/engine.hpp"
-#include "system/frame_socket.hpp"
-#include "transport/authenticator.hpp"
 #include "transport/carrier.hpp"
 #include "transport/filled_block.hpp"
 #include "transport/messages.hpp"
 #include "transport/rendezvous.hpp"
+#include "transport/stager_connection.hpp"
 
 namespace weir::transport {
 
@@ -43,8 +40,7 @@ struct StagedHandling {
 
 class StagerClient {
  public:
-  // Called while a function waits; an error ends the wait.
-  using Waiting = std::function<Status()>;
+  using Waiting = StagerConnection::Waiting;
 
   static Result<std::unique_ptr<StagerClient>> connect(const StagerPlace& place, const Hello& hello,
                                                        double deadline_seconds);
@@ -60,15 +56,15 @@ class StagerClient {
   // themselves: when this returns 0, this stager writes nothing of the session any more. Fails if
   // the stager may still write, for example because its process was stopped.
   Status leave_for_good();
-  void set_waiting(Waiting waiting) { waiting_ = std::move(waiting); }
+  void set_waiting(Waiting waiting) { connection_->set_waiting(std::move(waiting)); }
   // Returns the name of the stager's process, which no other stager has.
   [[nodiscard]] const std::string& stager() const { return welcome_.stager; }
   // Returns how long this rank has waited for the stager since it was connected: for free blocks,
   // for the network to take bytes, and for answers. Copying bytes is not part of it.
-  [[nodiscard]] std::int64_t waited_ns() const { return waited_ns_; }
+  [[nodiscard]] std::int64_t waited_ns() const { return connection_->waited_ns(); }
   [[nodiscard]] bool has_journal() const { return welcome_.has_journal; }
   // Returns whether the stager is reached over a network.
-  [[nodiscard]] bool is_remote() const { return std::holds_alternative<Rendezvous>(place_); }
+  [[nodiscard]] bool is_remote() const { return connection_->is_remote(); }
 
   // Returns the number of a file, for write().
   Result<std::uint64_t> name_file(const std::string& path, const storage::Opening& opening,
@@ -110,77 +106,28 @@ class StagerClient {
   Status seal(const SealStep& step);
 
  private:
-  StagerClient(storage::FrameSocket socket, StagerPlace place, double deadline_seconds)
-      : socket_(std::move(socket)), place_(std::move(place)), deadline_seconds_(deadline_seconds) {}
-  static Result<std::unique_ptr<StagerClient>> reach(const Rendezvous& service,
-                                                     double deadline_seconds);
-  // Shows the stager who this rank is, if it is the stager that was sought, and lets it do the
-  // same.
-  Status introduce(const Rendezvous& service, const Authenticator& authenticator);
-  // Returns whether the stager may still write to files: nobody knows that it has ended.
-  [[nodiscard]] bool may_run() const;
-  [[nodiscard]] std::string explained(const Error& error) const;
-  // Sends a message, and waits until the connection has taken it.
-  Status send_now(const Message& message);
+  StagerClient(std::unique_ptr<StagerConnection> connection, Hello hello)
+      : connection_(std::move(connection)), hello_(std::move(hello)) {}
+  // Brings bytes into the memory of the stager's Welcome from now on.
+  Status choose_carrier();
   // Lets bytes go over UCX from now on, if both sides have it and WEIR_STAGING_CARRIER allows it.
   // Where that is not possible they go over the connection.
   Status attach_over_ucx();
-  // WaitBeside of the UCX carrier.
-  Result<std::optional<std::int64_t>> wait_beside(std::int64_t block, int descriptor,
-                                                  std::int64_t nanoseconds, bool moved);
-
-  Status send(const Message& message, const storage::File* passed = nullptr);
-  // Sends a message together with the next one.
-  Status send_later(const Message& message);
-  // Waits for the next message of one kind. Other answers that may come meanwhile are kept.
-  template <typename Answer>
-  Result<Answer> answer();
-  // Called between two looks for an answer: whether the stager still lives, and the caller may
-  // wait.
-  Status may_go_on_waiting();
-  // Waits until something has arrived, for at most `milliseconds`.
-  Status look(int milliseconds);
-  Status sort(Message message);
   [[nodiscard]] Status begin_block(std::int64_t bytes);
   Status send_filled_block();
-  Status lose(Error error);
-  // What the stager sent cannot be read: tells a stager of another node, too.
-  Status lose_unreadable(const Error& why);
 
-  storage::FrameSocket socket_;
-  StagerPlace place_;
-  double deadline_seconds_;
-  Waiting waiting_;
+  std::unique_ptr<StagerConnection> connection_;
+  Hello hello_;
   Welcome welcome_;
   std::unique_ptr<Carrier> carrier_;
   std::uint64_t files_ = 0;            // numbers given so far
   std::vector<std::int64_t> blocks_;   // granted and not used yet
   std::optional<std::int64_t> block_;  // that is being filled
   BlockWriter filled_block_;
-  std::int64_t filled_ = 0;  // blocks, since the last hand_over()
-  std::int64_t usual_ = 0;   // blocks that were filled before the last hand_over()
-  bool handed_over_ = true;  // nothing was sent since the last hand_over()
-  // Answers that have arrived.
-  std::optional<Challenge> challenge_;
-  std::optional<Vouch> vouch_;
-  std::optional<Welcome> welcomed_;
-  std::optional<Locked> locked_;
-  std::optional<Granted> granted_;
-  std::optional<Attached> attached_;
-  std::optional<Brought> brought_;
-  std::optional<Flushed> flushed_;
-  std::optional<Accepted> accepted_;
-  std::optional<Drained> drained_;
-  std::optional<Listening> listening_;
-  std::optional<Joined> joined_;
-  // Tickets for which Await was sent and whose outcome was not told; nothing: it has not arrived.
-  std::map<std::uint64_t, std::optional<Status>> awaited_;
-  std::int64_t heard_ns_ = 0;  // when the stager last sent something
-  std::int64_t waited_ns_ = 0;
-  std::int64_t told_waited_ns_ = 0;  // of it, by the Flush messages so far
-  Hello hello_;
-  std::string stager_says_;  // why it takes long, as the stager said last
-  Status lost_;
+  std::int64_t filled_ = 0;          // blocks, since the last hand_over()
+  std::int64_t usual_ = 0;           // blocks that were filled before the last hand_over()
+  bool handed_over_ = true;          // nothing was sent since the last hand_over()
+  std::int64_t told_waited_ns_ = 0;  // of the time of waits, by the Flush messages so far
 };
 
 }  // namespace weir::transport

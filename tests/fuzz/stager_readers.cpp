@@ -207,7 +207,7 @@ class Conversation {
 
   void stager_has(const stager::Event& event) {
     for (const stager::Action& action : stager_.handle(event)) {
-      if (const auto* const write = std::get_if<stager::Write>(&action)) {
+      if (const auto* const write = std::get_if<stager::WriteBlocks>(&action)) {
         jobs_.push_back(write->job);
       } else if (const auto* const spill = std::get_if<stager::Spill>(&action)) {
         jobs_.push_back(spill->job);
