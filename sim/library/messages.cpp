@@ -29,7 +29,7 @@ void end(MessageSide& side) {
 void deliver(const MessageSide& sent, MessageSide& awaited) {
   awaited.is_cut = sent.bytes > awaited.bytes;
   awaited.bytes = std::min(awaited.bytes, sent.bytes);
-  std::copy_n(sent.data, awaited.bytes, awaited.data);
+  std::copy_n(sent.data, awaited.bytes, awaited.room);
 }
 
 // Both ranks are ready.

@@ -17,11 +17,12 @@ namespace weir::sim {
 // One rank's side of a message: what it sends, or where it receives.
 struct MessageSide {
   SimulatedSystem* system = nullptr;
-  std::int64_t rank = 0;      // its own, among all
-  int source = 0;             // a rank of the communicator; when awaited it may be any
-  int tag = 0;                // when awaited it may be any
-  std::byte* data = nullptr;  // to be sent, or where it goes
-  std::size_t bytes = 0;      // of the message, or of the room for it
+  std::int64_t rank = 0;            // its own, among all
+  int source = 0;                   // a rank of the communicator; when awaited it may be any
+  int tag = 0;                      // when awaited it may be any
+  const std::byte* data = nullptr;  // to be sent
+  std::byte* room = nullptr;        // for what is received
+  std::size_t bytes = 0;            // of the message, or of the room for it
   // Of a sender that does not wait for its receiver. What it sends is kept here.
   bool is_kept = false;
   std::vector<std::byte> kept;

@@ -43,12 +43,10 @@ void add_to_links(const SimulatedRank& rank, std::int64_t to, std::int64_t count
 MPI_Request request_for(SimulatedRank& rank, std::shared_ptr<MessageSide> side) {
   MessageSide* const one = side.get();
   rank.sides.emplace(one, std::move(side));
-  return static_cast<MPI_Request>(static_cast<void*>(one));
+  return reinterpret_cast<MPI_Request>(one);
 }
 
-MessageSide& side_of(MPI_Request request) {
-  return *static_cast<MessageSide*>(static_cast<void*>(request));
-}
+MessageSide& side_of(MPI_Request request) { return *reinterpret_cast<MessageSide*>(request); }
 
 // A rank's place in a communicator, and what its ranks have in common.
 struct Endpoint {
@@ -139,8 +137,7 @@ int __wrap_MPI_Issend(const void* data, int count, MPI_Datatype type, int to, in
   const Endpoint end(communicator);
   if (end.group == nullptr) return MPI_ERR_COMM;
   auto side = end.side(end.own, tag, bytes_of(count, type));
-  // Nobody writes through it.
-  side->data = static_cast<std::byte*>(const_cast<void*>(data));
+  side->data = static_cast<const std::byte*>(data);
   if (!end.rank.aside) {
     ++end.rank.messages;
     end.rank.message_bytes += static_cast<std::int64_t>(side->bytes);
@@ -157,7 +154,7 @@ int __wrap_MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag
   const Endpoint end(communicator);
   if (end.group == nullptr) return MPI_ERR_COMM;
   auto side = end.side(from, tag, bytes_of(count, type));
-  side->data = static_cast<std::byte*>(data);
+  side->room = static_cast<std::byte*>(data);
   *request = request_for(end.rank, side);
   end.group->post_of(end.own).receive(std::move(side));
   return MPI_SUCCESS;
