@@ -10,11 +10,10 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "measurement/system_text.hpp"
+#include "measurement/processor_ticks.hpp"
 
 namespace weir::bench {
 namespace {
@@ -39,25 +38,6 @@ double own_processor_seconds() {
 double load_of_last_minute() {
   double load = 0;
   return getloadavg(&load, 1) == 1 ? load : 0;
-}
-
-std::optional<ProcessorTicks> processor_ticks_now() {
-  const std::optional<std::string> stat = read_text("/proc/stat");
-  return stat ? parse_processor_ticks(*stat) : std::nullopt;
-}
-
-std::int64_t kernel_thread_ticks_now() {
-  std::int64_t ticks = 0;
-  std::error_code error;
-  const std::filesystem::directory_iterator end;
-  for (std::filesystem::directory_iterator entry("/proc", error); !error && entry != end;
-       entry.increment(error)) {
-    const std::filesystem::path& process = entry->path();
-    if (!parse_integer(process.filename().string())) continue;
-    // A process may end while the folder is read; it then adds nothing.
-    if (const auto stat = read_text(process / "stat")) ticks += kernel_thread_ticks(*stat);
-  }
-  return ticks;
 }
 
 // Returns the integers of a text separated by blanks, up to the first field that is not an integer.

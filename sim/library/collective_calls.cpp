@@ -20,6 +20,7 @@
 
 namespace {
 
+using weir::sim::bytes_of;
 using weir::sim::CollectiveCall;
 using weir::sim::Group;
 using weir::sim::rank_in;
@@ -46,14 +47,6 @@ int call_together(MPI_Comm communicator, const void* mine, void* result, const A
     act(all);
     all.let_all_go();
   });
-}
-
-// Returns how much memory the elements have, with gaps such as that of MPI_DOUBLE_INT.
-std::size_t bytes_of(std::int64_t count, MPI_Datatype type) {
-  MPI_Aint lower = 0;
-  MPI_Aint extent = 0;
-  MPI_Type_get_extent(type, &lower, &extent);
-  return static_cast<std::size_t>(count) * static_cast<std::size_t>(extent);
 }
 
 // What is combined by a sum or another operation, element by element.

@@ -37,6 +37,13 @@ std::shared_ptr<Group> group_of(MPI_Comm communicator) {
   return groups[communicator] = std::make_shared<Group>(*own.system, std::move(world));
 }
 
+std::size_t bytes_of(std::int64_t count, MPI_Datatype type) {
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  MPI_Type_get_extent(type, &lower, &extent);
+  return static_cast<std::size_t>(count) * static_cast<std::size_t>(extent);
+}
+
 }  // namespace weir::sim
 
 namespace {

@@ -79,7 +79,7 @@ void CollectiveCall::let_all_go() {
 }
 
 Group::Group(const SimulatedSystem& system, std::vector<std::int64_t> world)
-    : system_(system), world_(std::move(world)), begun_(world_.size()) {}
+    : system_(system), world_(std::move(world)), posts_(world_.size()), begun_(world_.size()) {}
 
 std::int64_t Group::node_of(int rank) const {
   return world_rank(rank) / system_.asked->ranks_per_node;

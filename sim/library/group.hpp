@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "library/messages.hpp"
 #include "library/simulated_rank.hpp"
 
 namespace weir::sim {
@@ -99,9 +100,13 @@ class Group {
   void call(int rank, const void* mine, void* result,
             const std::function<void(CollectiveCall& call)>& act);
 
+  // Messages to `rank` from ranks of this group.
+  [[nodiscard]] Post& post_of(int rank) { return posts_[static_cast<std::size_t>(rank)]; }
+
  private:
   const SimulatedSystem& system_;
   std::vector<std::int64_t> world_;
+  std::vector<Post> posts_;
   std::vector<std::int64_t> begun_;               // calls, by ranks
   std::map<std::int64_t, CollectiveCall> calls_;  // that some rank has not left, by numbers
 };

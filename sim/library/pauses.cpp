@@ -2,9 +2,9 @@
 // which other ranks run.
 //
 // A rank that sleeps on a word wakes exactly when it is woken. A rank that looks for something to
-// do looks again when a rank of its node has done something, and when a message is sent to it;
-// besides, after a share of the time that it has looked in vain, so that it sees the end of a
-// message late by at most that share of the message's time.
+// do looks again when a rank of its node has done something, and when one of its messages has come
+// or ended. Nothing but time changes anything else that it looks at, such as a deadline: it looks
+// again, too, when it has waited twice as long.
 #include <algorithm>
 #include <simgrid/s4u.hpp>
 
@@ -16,28 +16,36 @@ namespace weir::ranks {
 namespace {
 
 constexpr double first_pause_seconds = 1e-6;
-constexpr double share_of_wait = 0.04;
-constexpr double longest_pause_seconds = 20e-3;
-// A rank that sleeps on a word looks at everything else as rarely as is allowed.
+// A rank looks at everything that it is not told of as rarely as is allowed.
+constexpr double longest_pause_seconds = 0.9;
 constexpr long longest_nap_ns = 900'000'000;
+
+// Lets time pass until the rank has to look again.
+void pause(sim::SimulatedRank& rank, double now) {
+  const double seconds = std::max(first_pause_seconds, now - rank.looks_since);
+  rank.node->looking.push_back(&rank);
+  const bool timed_out = rank.woken->acquire_timeout(std::min(seconds, longest_pause_seconds));
+  // A rank that is woken at the very time at which its pause ends is no longer in the list, and
+  // takes the wake-up here. Its next pause would otherwise end at once and leave it in the list, so
+  // that each later wake-up would be one too many.
+  if (timed_out && std::erase(rank.node->looking, &rank) == 0) rank.woken->acquire();
+}
 
 }  // namespace
 
 void yield_or_doze(std::int64_t count) {
   sim::SimulatedRank& rank = sim::this_rank();
   const double now = simgrid::s4u::Engine::get_clock();
+  const bool has_missed = rank.node->changes != rank.seen_changes || rank.news != rank.seen_news;
   // Callers count from 1 again after they have done something.
   if (count <= 1) {
     sim::wake_looking(*rank.node);
     rank.looks_since = now;
   }
-  const double pause = std::max(first_pause_seconds, share_of_wait * (now - rank.looks_since));
-  rank.node->looking.push_back(&rank);
-  const bool timed_out = rank.woken->acquire_timeout(std::min(pause, longest_pause_seconds));
-  // A rank that is woken at the very time at which its pause ends is no longer in the list, and
-  // takes the wake-up here. Its next pause would otherwise end at once and leave it in the list, so
-  // that each later wake-up would be one too many.
-  if (timed_out && std::erase(rank.node->looking, &rank) == 0) rank.woken->acquire();
+  // Time has passed in this look, in which the rank could not be woken.
+  if (!has_missed) pause(rank, now);
+  rank.seen_changes = rank.node->changes;
+  rank.seen_news = rank.news;
 }
 
 long nap_ns(std::int64_t /*ranks_per_core*/, std::int64_t /*naps_before*/) {

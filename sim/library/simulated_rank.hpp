@@ -23,6 +23,7 @@
 namespace weir::sim {
 
 class Group;
+struct MessageSide;
 struct SimulatedRank;
 
 // What all ranks share.
@@ -54,6 +55,7 @@ struct SimulatedSystem {
 struct SimulatedNode {
   // Ranks that look for something to do and have found nothing.
   std::vector<SimulatedRank*> looking;
+  std::uint64_t changes = 0;  // how often ranks of the node were to look again
 };
 
 struct SimulatedRank {
@@ -67,8 +69,18 @@ struct SimulatedRank {
   // A collective call that the rank waits in releases it once it is known when the rank leaves.
   simgrid::s4u::SemaphorePtr met = simgrid::s4u::Semaphore::create(0);
   // Simulated time since which it has looked for something to do: since it last did something, or
-  // a message was last sent to it.
+  // was told of a message.
   double looks_since = 0;
+  std::uint64_t news = 0;  // how often it was told of a message
+  // Changes of its node and news when it began its latest look. Time may pass in a look, in which
+  // more come.
+  std::uint64_t seen_changes = 0;
+  std::uint64_t seen_news = 0;
+  // Its sides of messages, each of which stands for a request of MPI until it has been seen to end.
+  std::map<const MessageSide*, std::shared_ptr<MessageSide>> sides;
+  // It waits for a message and for nothing else, until `told` is released.
+  bool waits_for_message = false;
+  simgrid::s4u::SemaphorePtr told = simgrid::s4u::Semaphore::create(0);
   // The rank moves bytes only to prepare or to check what is simulated: its operations take no
   // time, and neither they nor its messages are counted.
   bool aside = false;
@@ -79,8 +91,10 @@ struct SimulatedRank {
 // Called by a rank that has changed what is in its node's memory, before it waits: the ranks of its
 // node that look for something to do look again.
 void wake_looking(SimulatedNode& node);
-// Called by a rank that sends a message to `rank`, which looks again, and then often.
+// Called when a message to `rank`, or one of its own, has come or ended: it looks again.
 void tell_of_message(SimulatedRank& rank);
+// Blocks the calling rank until it is told of a message.
+void wait_for_message();
 
 // Returns that of the calling actor, which must be a rank.
 [[nodiscard]] SimulatedRank& this_rank();
