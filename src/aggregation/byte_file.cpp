@@ -72,6 +72,19 @@ std::unique_ptr<OpenArray> ByteFile::made(storage::ExtentMap map) {
                                      std::move(map), state_.engines);
 }
 
+Status ByteFile::hand_over(std::int64_t offset, std::byte* data, std::int64_t bytes) {
+  if (state_.staging == nullptr) return array_is_lost(staged_as_->path(0));
+  const ranks::LifeSigns::During storage(state_.group->life(), ranks::LifeSigns::What::storage);
+  const auto file =
+      staged_->get(staged_as_->path(0), {.write = true, .known = staged_as_->known()});
+  if (!file) return file.error();
+  const storage::Slice slice{data, bytes};
+  const storage::FileRange range{file.value(), offset, {&slice, 1}};
+  storage::FileTraffic traffic;
+  Status written = staged_->engine().write({&range, 1}, traffic);
+  return written.ok() ? state_.staging->stager().hand_over() : written;
+}
+
 Status ByteFile::store(storage::StepDurability durability) {
   if (state_.staging == nullptr) return array_is_lost(staged_as_->path(0));
   return state_.staging->sync_array(state_, staged_as_->path(0), durability,

@@ -49,6 +49,9 @@ class ByteFile {
 
   // Returns whether writes go to a stager; equal on all ranks.
   [[nodiscard]] bool is_staged() const { return staged_ != nullptr; }
+  // Local. Hands a block of this rank over, in a file whose writes go to a stager. `data` is not
+  // changed.
+  Status hand_over(std::int64_t offset, std::byte* data, std::int64_t bytes);
   // The following two are collective, parts of a call whose turn it is. Returns when everything
   // that was handed over is in the file, as durable as that is said to be. Fails with
   // ErrorCode::deadline if a stager has for the session's deadline told why it cannot store it: it

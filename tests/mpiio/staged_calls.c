@@ -1,11 +1,12 @@
 /* Collective writes that go to a stager, and calls that meet them, for test_staged_calls.py.
  *
- *   mpiio_staged_calls calls FILE         prints for each call what is wrong of it
- *   mpiio_staged_calls lost FILE STAGER   writes, lets rank 0 kill the process STAGER, and writes
- * on mpiio_staged_calls synced FILE STAGER the same, with MPI_File_sync before that
- *   mpiio_staged_calls refused FILE       writes, and tells the results of waiting for it
- *   mpiio_staged_calls left FILE          closes the file and opens it again; with a fourth
- * argument `dies` rank 0 kills all ranks after it has closed the file
+ *   mpiio_staged_calls calls FILE
+ *       prints what is wrong of each call
+ *   mpiio_staged_calls lost FILE STAGER
+ *       writes, lets rank 0 kill the process STAGER, and writes on; with `synced` in place of
+ * `lost` after MPI_File_sync, with `blocks` also a block of each rank first mpiio_staged_calls
+ * refused FILE writes, and tells the results of waiting for it mpiio_staged_calls left FILE closes
+ * the file and opens it again; with a fourth argument all ranks are killed in between
  *
  * Each rank has a block of the file, and every so manieth row of what is behind the blocks. Lines
  * begin with the rank. */
@@ -164,13 +165,15 @@ static void make_calls(const char* path) {
   close(there);
 }
 
-static void lose_stager(const char* path, int is_synced, int stager) {
+static void lose_stager(const char* path, const char* how, int stager) {
+  const int is_synced = strcmp(how, "lost") != 0;
   MPI_File file = created(path);
   show("first", write_blocks(file, 1));
   if (is_synced) show("sync", MPI_File_sync(file));
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) must(kill(stager, SIGKILL) == 0, "kill");
   MPI_Barrier(MPI_COMM_WORLD);
+  if (strcmp(how, "blocks") == 0) show("block", write_blocks(file, 2));
   show("second", write_rows(file, 2));
   show("sync after it", MPI_File_sync(file));
   show("close", MPI_File_close(&file));
@@ -213,9 +216,8 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "calls") == 0) make_calls(argv[2]);
   if (strcmp(argv[1], "refused") == 0) tell_refusals(argv[2]);
   if (strcmp(argv[1], "left") == 0) leave(argv[2], argc > 3);
-  const int is_synced = strcmp(argv[1], "synced") == 0;
-  if (argc > 3 && (is_synced || strcmp(argv[1], "lost") == 0)) {
-    lose_stager(argv[2], is_synced, (int)strtol(argv[3], NULL, 10));
+  if (argc > 3 && strcmp(argv[1], "left") != 0) {
+    lose_stager(argv[2], argv[1], (int)strtol(argv[3], NULL, 10));
   }
   free(memory);
   MPI_Finalize();

@@ -97,7 +97,7 @@ def test_calls_that_meet_staged_bytes_wait_for_them(late: int, tmp_path: Path) -
 
 
 @pytest.mark.skipif(not is_open_mpi(), reason="error classes have other numbers")
-@pytest.mark.parametrize("how", ["lost", "synced"])
+@pytest.mark.parametrize("how", ["lost", "synced", "blocks"])
 @pytest.mark.parametrize("setting", ["fail", "direct"])
 def test_what_a_killed_stager_had_is_an_error_of_all_ranks(
     how: str, setting: str, tmp_path: Path, stager: Stager
@@ -105,10 +105,11 @@ def test_what_a_killed_stager_had_is_an_error_of_all_ranks(
     words = ("mpiio_staged_calls", how, str(tmp_path / "file"), str(stager.pid))
     run = Run(tmp_path, stager, words, WEIR_STAGING_LOST=setting)
     goes_on = setting == "direct"
-    is_lost = not goes_on or how == "lost"
+    is_lost = not goes_on or how != "synced"
     assert run.of_each_rank(
         "first: 0",
-        *(["sync: 0"] if how == "synced" else []),
+        *(["sync: 0"] if how != "lost" else []),
+        *([f"block: {IO}"] if how == "blocks" else []),
         f"second: {0 if goes_on else IO}",
         f"sync after it: {IO if is_lost else 0}",
         f"close: {IO if is_lost else 0}",

@@ -204,6 +204,7 @@ TakenFile::Part TakenFile::part_of(const Transfer& transfer) {
   Part part;
   part.reason = atomic_ ? Reason::atomic : unserved_;
   if (group_.is_broken()) part.reason = is_unsettled_ ? Reason::lost : Reason::failed;
+  if (!failed_here_.ok()) part.reason = Reason::lost;
   if (part.reason == Reason::taken) part.reason = find_range(transfer, datatype, part);
   if (part.reason == Reason::taken) part.reason = find_bytes(part);
   if (part.reason == Reason::taken && !transfer.writing &&
@@ -466,12 +467,16 @@ bool TakenFile::end_split(MPI_Status* status) {
 
 Moved TakenFile::move_together(const Transfer& transfer) {
   Part part;
-  try {
-    part = part_of(transfer);
-  } catch (const std::exception&) {  // no memory: the others learn it with all else
-    part.reason = Reason::memory;
-  }
-  Moved moved = move_part(transfer.writing, part);
+  const auto try_once = [&] {
+    try {
+      part = part_of(transfer);
+    } catch (const std::exception&) {  // no memory: the others learn it with all else
+      part.reason = Reason::memory;
+    }
+    return move_part(transfer.writing, part);
+  };
+  Moved moved = try_once();
+  if (moved.reason == Reason::lost) moved = try_once();  // the ranks have left a lost stager
   end(transfer, part, moved);
   if (moved.reason == Reason::taken && moved.result == MPI_SUCCESS) moved.bytes = part.bytes;
   return moved;

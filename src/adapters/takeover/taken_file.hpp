@@ -234,6 +234,12 @@ struct TakenFile {
   // Called on all ranks with the outcome of a collective write that a stager was to get. Returns
   // what the call returns; nothing if the ranks are to write it by themselves.
   std::optional<Moved> end_staged(const Moved& moved);
+  // Hands over the blocks of all ranks, each its own, after a vote that has told where they are. If
+  // a rank fails, the others learn it in the next vote.
+  Moved hand_over_blocks(std::span<const array::ByteGrid> grids, const Part& part);
+  // Called on all ranks after a vote in which one has told of such a failure, or of lost bytes.
+  // Returns what the call returns; nothing if the ranks are to make it once more, by themselves.
+  std::optional<Moved> end_lost();
   // Local. Returns whether these bytes are in the file, or were never staged; waits until they are.
   [[nodiscard]] bool has_stored(std::int64_t begin, std::int64_t end);
   // Does so for bytes of the view, and for all staged ones.
@@ -276,6 +282,7 @@ struct TakenFile {
   bool was_unsettled_ = false;
   std::int64_t staged_end_ = 0;
   Status handed_over_;
+  Status failed_here_;  // of this rank alone: why it could not hand over its block
   int lost_ = MPI_SUCCESS;
 };
 

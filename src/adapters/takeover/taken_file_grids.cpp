@@ -24,6 +24,7 @@ Direction direction_of(bool writing) { return writing ? Direction::write : Direc
 
 Moved TakenFile::move_part(bool writing, const Part& part) {
   Moved moved = move_voted(writing, part);
+  if (moved.reason == Reason::lost) return end_lost().value_or(moved);
   if (!moved.staged) return moved;
   if (const auto ended = end_staged(moved)) return *ended;
   return move_voted(writing, part);
@@ -34,8 +35,12 @@ Moved TakenFile::move_voted(bool writing, const Part& part) {
   if (const auto moved = move_as_before(writing, part, own)) return *moved;
   const takeover::PartVote vote(group_, part.reason, own);
   if (vote.reason() != Reason::taken) return {vote.reason()};
-  const bool is_alone = vote.is_each_alone() && (vote.is_irregular() || !writing || !is_staged());
-  if (is_alone) return move_whole(writing, part);
+  if (vote.is_each_alone()) {
+    if (vote.is_irregular() || !writing || !is_staged()) return move_whole(writing, part);
+    Reason reason = Reason::taken;  // the vote has told all of each block: nothing is asked
+    if (const auto blocks = vote.grids(own, reason)) return hand_over_blocks(*blocks, part);
+    return move_whole(writing, part);
+  }
   if (known_grid_.told == vote.told()) {
     const Moved moved = move_grids(writing, known_grid_.grids, part.memory);
     known_grid_.is_expected = bytes_ != nullptr && has_bytes(known_grid_.grids.front());

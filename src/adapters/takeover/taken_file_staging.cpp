@@ -1,9 +1,10 @@
 // Collective writes of a file that are handed to a stager.
 //
-// The stager has them when the call returns, and writes them in the order of the calls: one rank's
-// call is over only when all ranks have handed over. So whatever a rank waits for at the stager has
-// come behind all that any rank wrote in earlier calls. A rank that makes another call waits only
-// if that meets such bytes, and the calls that all ranks make together wait for all of them.
+// The stager has a rank's bytes when its call returns, and writes them in the order of the calls: a
+// rank hands over only after a vote of all, for which each comes when it has handed over what it
+// had before. So whatever a rank waits for at the stager has come behind all that any rank wrote in
+// calls which that rank has left. A rank that makes another call waits only if that meets such
+// bytes, and the calls that all ranks make together wait for all of them.
 //
 // What a stager could not store is told by the next call for which it should have been stored, and
 // by each MPI_File_sync and MPI_File_close from then on.
@@ -57,13 +58,34 @@ std::optional<Moved> TakenFile::end_staged(const Moved& moved) {
     note_loss(handed_over_.error());
     return Moved{Reason::taken, lost_};
   }
-  if (was_unsettled_) note_loss(handed_over_.error());
+  if (was_unsettled_ || moved.reason == Reason::lost) note_loss(handed_over_.error());
   bytes_->leave_stagers();
   staged_as_.reset();
   staged_.clear();
   is_unsettled_ = false;
   staged_end_ = 0;
   return std::nullopt;
+}
+
+// The next call of any kind that all ranks make begins with a vote, so that its bytes come behind
+// those of this one, whichever rank has handed them over.
+Moved TakenFile::hand_over_blocks(std::span<const array::ByteGrid> grids, const Part& part) {
+  note_staged(grids);
+  handed_over_ = {};
+  if (part.bytes > 0) {
+    failed_here_ = bytes_->hand_over(part.patterns.front().offset(), part.memory, part.bytes);
+  }
+  if (failed_here_.ok()) return {.staged = true};
+  return {Reason::taken, takeover::class_of(failed_here_.error())};
+}
+
+std::optional<Moved> TakenFile::end_lost() {
+  handed_over_ = failed_here_;
+  failed_here_ = {};
+  if (handed_over_.ok()) {
+    handed_over_ = Error(ErrorCode::io, "a rank has lost its stager, or what that had of the file");
+  }
+  return end_staged({Reason::lost});
 }
 
 bool TakenFile::has_stored(std::int64_t begin, std::int64_t end) {
@@ -121,6 +143,7 @@ int TakenFile::store_all(bool is_synced) {
   staged_.clear();
   is_unsettled_ = false;
   staged_end_ = 0;
+  failed_here_ = {};
   if (!stored.ok()) note_loss(stored.error());
   return lost_;
 }
@@ -145,7 +168,8 @@ int TakenFile::end_staging() {
 }
 
 Status TakenFile::in_turn(const char* call, const std::function<Status(ByteFile&)>& act) {
-  aggregation::CallQueue::Turn turn(group_.session()->calls(), aggregation::Call::of(call));
+  aggregation::CallQueue::Turn turn(group_.session()->calls(),
+                                    aggregation::Call::of(call, failed_here_));
   if (!turn.entered().ok()) return turn.entered();
   Status done = act(*bytes_);
   turn.end(done);
