@@ -1,12 +1,11 @@
 /* Collective writes that go to a stager, and calls that meet them, for test_staged_calls.py.
  *
- *   mpiio_staged_calls calls FILE
- *       prints what is wrong of each call
- *   mpiio_staged_calls lost FILE STAGER
- *       writes, lets rank 0 kill the process STAGER, and writes on; with `synced` in place of
- * `lost` after MPI_File_sync, with `blocks` also a block of each rank first mpiio_staged_calls
- * refused FILE writes, and tells the results of waiting for it mpiio_staged_calls left FILE closes
- * the file and opens it again; with a fourth argument all ranks are killed in between
+ *   mpiio_staged_calls calls FILE          prints what is wrong of each call
+ *   mpiio_staged_calls lost FILE STAGER    writes; rank 0 kills process STAGER; writes on
+ *   mpiio_staged_calls synced FILE STAGER  calls MPI_File_sync before that
+ *   mpiio_staged_calls blocks FILE STAGER  and writes blocks first after it
+ *   mpiio_staged_calls refused FILE        writes, and tells the results of waiting for it
+ *   mpiio_staged_calls left FILE [dies]    closes the file; all ranks die, or open it again
  *
  * Each rank has a block of the file, and every so manieth row of what is behind the blocks. Lines
  * begin with the rank. */
