@@ -1,6 +1,7 @@
 #include "adapters/takeover/staged_bytes.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <limits>
 
@@ -14,6 +15,16 @@ std::int64_t number_of(const array::Shape& shape, const array::Indices& index) {
   return number;
 }
 
+// Return the offsets of the first byte of a box, which is not empty, and behind its last one.
+std::int64_t begin_of(const array::ByteGrid& grid, const array::Box& box) {
+  return grid.offset + number_of(grid.shape, box.lower);
+}
+std::int64_t end_of(const array::ByteGrid& grid, const array::Box& box) {
+  array::Indices last = box.lower;
+  for (int d = 0; d < last.size(); ++d) last[d] = box.upper(d) - 1;
+  return grid.offset + number_of(grid.shape, last) + 1;
+}
+
 }  // namespace
 
 void StagedBytes::add(const array::ByteGrid& grid) {
@@ -21,12 +32,18 @@ void StagedBytes::add(const array::ByteGrid& grid) {
   std::int64_t end = 0;
   for (const array::Box& box : grid.boxes) {
     if (box.empty()) continue;
-    array::Indices last = box.lower;
-    for (int d = 0; d < last.size(); ++d) last[d] = box.upper(d) - 1;
-    begin = std::min(begin, number_of(grid.shape, box.lower));
-    end = std::max(end, number_of(grid.shape, last) + 1);
+    begin = std::min(begin, begin_of(grid, box));
+    end = std::max(end, end_of(grid, box));
   }
-  if (end > 0) add(grid.offset + begin, grid.offset + end);
+  if (end > begin) add(begin, end);
+}
+
+void StagedBytes::add_others(const array::ByteGrid& grid, int rank) {
+  for (std::size_t other = 0; other < grid.boxes.size(); ++other) {
+    const array::Box& box = grid.boxes[other];
+    if (other == static_cast<std::size_t>(rank) || box.empty()) continue;
+    add(begin_of(grid, box), end_of(grid, box));
+  }
 }
 
 void StagedBytes::add(std::int64_t begin, std::int64_t end) {

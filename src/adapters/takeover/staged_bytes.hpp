@@ -14,6 +14,8 @@ class StagedBytes {
  public:
   // Adds what all ranks have in a grid.
   void add(const array::ByteGrid& grid);
+  // Adds what the others of the ranks have there, each its own range.
+  void add_others(const array::ByteGrid& grid, int rank);
   void add(std::int64_t begin, std::int64_t end);
   void clear() { ends_.clear(); }
   [[nodiscard]] bool empty() const { return ends_.empty(); }

@@ -115,6 +115,7 @@ void TakenFile::set_view(int result, Offset displacement, MPI_Datatype element, 
                                            : Reason::arguments;
   unserved_ = static_cast<Reason>(
       voters().greatest(static_cast<int>(own), static_cast<int>(Reason::failed)));
+  under_way_.reset();
 }
 
 Reason TakenFile::view_of(Offset displacement, MPI_Datatype element, MPI_Datatype shown,

@@ -275,6 +275,9 @@ struct TakenFile {
   std::optional<storage::DataFiles> staged_as_;
   // What may not be in the file yet, as far as this rank knows.
   takeover::StagedBytes staged_;
+  // The blocks of the last call, which the other ranks may not have handed over yet; nothing: all
+  // have met since.
+  std::optional<array::ByteGrid> under_way_;
   // These are equal on all ranks: whether bytes may not be in the file yet, now and before the last
   // call; where the last of them ends; the outcome of that call; and MPI_SUCCESS or the error class
   // for bytes that were lost.

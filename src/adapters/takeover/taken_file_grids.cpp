@@ -34,6 +34,7 @@ Moved TakenFile::move_voted(bool writing, const Part& part) {
   const takeover::ToldPatterns own{part.patterns, displacement_, part.is_irregular};
   if (const auto moved = move_as_before(writing, part, own)) return *moved;
   const takeover::PartVote vote(group_, part.reason, own);
+  under_way_.reset();
   if (vote.reason() != Reason::taken) return {vote.reason()};
   if (vote.is_each_alone()) {
     if (vote.is_irregular() || !writing || !is_staged()) return move_whole(writing, part);

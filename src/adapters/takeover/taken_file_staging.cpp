@@ -71,6 +71,7 @@ std::optional<Moved> TakenFile::end_staged(const Moved& moved) {
 // those of this one, whichever rank has handed them over.
 Moved TakenFile::hand_over_blocks(std::span<const array::ByteGrid> grids, const Part& part) {
   note_staged(grids);
+  if (!grids.empty()) under_way_ = grids.front();
   handed_over_ = {};
   if (part.bytes > 0) {
     failed_here_ = bytes_->hand_over(part.patterns.front().offset(), part.memory, part.bytes);
@@ -92,6 +93,7 @@ bool TakenFile::has_stored(std::int64_t begin, std::int64_t end) {
   if (!staged_.meets(begin, end)) return true;
   if (!group_.session()->drain().ok()) return false;
   staged_.clear();
+  if (under_way_) staged_.add_others(*under_way_, group_.rank());
   return true;
 }
 
@@ -167,10 +169,12 @@ int TakenFile::end_staging() {
   return lost_;
 }
 
+// What the ranks had under way is handed over when all have made this call.
 Status TakenFile::in_turn(const char* call, const std::function<Status(ByteFile&)>& act) {
   aggregation::CallQueue::Turn turn(group_.session()->calls(),
                                     aggregation::Call::of(call, failed_here_));
   if (!turn.entered().ok()) return turn.entered();
+  under_way_.reset();
   Status done = act(*bytes_);
   turn.end(done);
   return done;
