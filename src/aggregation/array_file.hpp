@@ -44,6 +44,8 @@ struct ArrayOrigin {
   // Others may write between what the ranks write, so that no write changes the bytes there.
   bool has_other_writers = false;
   std::shared_ptr<storage::OpenFiles> staged = {};  // files behind a stager; null: no stager
+  // The names by which stagers open the files; nothing: those of the map.
+  std::optional<storage::DataFiles> staged_as = {};
   // The reason why the session's stagers do not take the array; "": they take it, or there are
   // none.
   std::string not_staged = {};
@@ -127,7 +129,8 @@ class OpenArray {
     }
     if (is_staged(direction_)) {
       if (!staged_files_) {
-        staged_files_.emplace(map_.files, origin_.writable, origin_.staged);
+        staged_files_.emplace(origin_.staged_as.value_or(map_.files), origin_.writable,
+                              origin_.staged);
         staged_files_->set_sums(&sums_);
       }
       return *staged_files_;

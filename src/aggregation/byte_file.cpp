@@ -10,6 +10,20 @@ constexpr std::size_t most_chunked_arrays = 64;
 
 }  // namespace
 
+ByteFile::ByteFile(CollectiveState& state, std::string path, bool writable,
+                   const topology::FileTargets& targets,
+                   std::optional<storage::DataFiles> staged_as)
+    : state_(state),
+      path_(std::move(path)),
+      writable_(writable),
+      targets_(targets),
+      number_(++state.arrays),
+      staged_as_(std::move(staged_as)) {
+  if (staged_as_ && writable_ && state.staging != nullptr) {
+    staged_ = state.staging->files_for({.at_once = true});
+  }
+}
+
 OpenArray& ByteFile::array(std::size_t number, const array::Shape& shape, std::int64_t offset) {
   if (number >= arrays_.size()) arrays_.resize(number + 1);
   std::unique_ptr<OpenArray>& array = arrays_[number];
@@ -48,6 +62,9 @@ std::unique_ptr<OpenArray> ByteFile::made(storage::ExtentMap map) {
   return std::make_unique<OpenArray>(ArrayOrigin{.number = ++state_.arrays,
                                                  .writable = writable_,
                                                  .has_other_writers = true,
+                                                 .staged = staged_,
+                                                 .staged_as = staged_as_,
+                                                 .at_once = true,
                                                  .targets = targets_,
                                                  .path = path_,
                                                  .file_number = number_,
@@ -55,9 +72,40 @@ std::unique_ptr<OpenArray> ByteFile::made(storage::ExtentMap map) {
                                      std::move(map), state_.engines);
 }
 
+Status ByteFile::hand_over(std::int64_t offset, std::byte* data, std::int64_t bytes) {
+  if (state_.staging == nullptr) return array_is_lost(staged_as_->path(0));
+  const ranks::LifeSigns::During storage(state_.group->life(), ranks::LifeSigns::What::storage);
+  const auto file =
+      staged_->get(staged_as_->path(0), {.write = true, .known = staged_as_->known()});
+  if (!file) return file.error();
+  const storage::Slice slice{data, bytes};
+  const storage::FileRange range{file.value(), offset, {&slice, 1}};
+  storage::FileTraffic traffic;
+  Status written = staged_->engine().write({&range, 1}, traffic);
+  return written.ok() ? state_.staging->stager().hand_over() : written;
+}
+
+Status ByteFile::store(storage::StepDurability durability) {
+  if (state_.staging == nullptr) return array_is_lost(staged_as_->path(0));
+  return state_.staging->sync_array(state_, staged_as_->path(0), durability,
+                                    state_.settings.deadline_seconds);
+}
+
+Status ByteFile::leave_to_stager() {
+  if (state_.staging == nullptr) return array_is_lost(staged_as_->path(0));
+  return agree_on(state_, state_.staging->close_array(state_, staged_as_->path(0)));
+}
+
+void ByteFile::leave_stagers() {
+  staged_ = nullptr;
+  arrays_.clear();
+  chunked_.clear();
+}
+
 Status ByteFile::close() {
   arrays_.clear();
   chunked_.clear();
+  staged_ = nullptr;
   Status closed = state_.engines->close(path_);
   forget_descriptors(state_, number_);
   return closed;

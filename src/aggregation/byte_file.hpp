@@ -1,11 +1,15 @@
 // A file without a header, which others have made and may write at the same time: its ranks move
 // boxes of it. Where an array of bytes begins in it, and its shape, may differ from call to call.
+//
+// Where its writes go to a stager, the stager writes them as soon as it can, in the order in which
+// the calls of the ranks were made: like an array by itself, the file has no steps.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +18,9 @@
 #include "array/element_type.hpp"
 #include "array/shape.hpp"
 #include "common/status.hpp"
+#include "engines/open_files.hpp"
 #include "stored/extent_map.hpp"
+#include "system/step_durability.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
@@ -23,14 +29,10 @@ namespace weir::aggregation {
 class ByteFile {
  public:
   // All ranks create the objects of their session in the same order. `path` is that of this rank,
-  // and `targets` is equal on all ranks.
+  // and `targets` is equal on all ranks. `staged_as`: the name by which stagers open the file;
+  // nothing, on all ranks alike, if they are not to.
   ByteFile(CollectiveState& state, std::string path, bool writable,
-           const topology::FileTargets& targets)
-      : state_(state),
-        path_(std::move(path)),
-        writable_(writable),
-        targets_(targets),
-        number_(++state.arrays) {}
+           const topology::FileTargets& targets, std::optional<storage::DataFiles> staged_as);
 
   // Returns an array of bytes of this shape that begins at `offset`, valid until the next call with
   // the same number. Numbers are below the most arrays that one request has. All ranks call this
@@ -45,6 +47,22 @@ class ByteFile {
   // Closes the file on this rank. Every rank does so before the path leads to another file.
   Status close();
 
+  // Returns whether writes go to a stager; equal on all ranks.
+  [[nodiscard]] bool is_staged() const { return staged_ != nullptr; }
+  // Local. Hands a block of this rank over, in a file whose writes go to a stager. `data` is not
+  // changed.
+  Status hand_over(std::int64_t offset, std::byte* data, std::int64_t bytes);
+  // The following two are collective, parts of a call whose turn it is. Returns when everything
+  // that was handed over is in the file, as durable as that is said to be. Fails with
+  // ErrorCode::deadline if a stager has for the session's deadline told why it cannot store it: it
+  // is not lost then.
+  Status store(storage::StepDurability durability);
+  // Lets the stager close the file when it has stored everything, and does not wait for that:
+  // wait_for_array() of SessionStaging does, by the name that stagers use.
+  Status leave_to_stager();
+  // Lets the ranks write the file from now on. Called on all ranks.
+  void leave_stagers();
+
  private:
   [[nodiscard]] std::unique_ptr<OpenArray> made(storage::ExtentMap map);
 
@@ -53,6 +71,8 @@ class ByteFile {
   bool writable_;
   topology::FileTargets targets_;
   std::uint64_t number_;
+  std::optional<storage::DataFiles> staged_as_;
+  std::shared_ptr<storage::OpenFiles> staged_;  // null: the ranks write
   std::vector<std::unique_ptr<OpenArray>> arrays_;
   struct Chunked {
     std::uint64_t fingerprint = 0;

@@ -42,6 +42,10 @@ constexpr std::array<std::pair<StagingLost, std::string_view>, 2> staging_lost_c
     {StagingLost::fail, "fail"},
     {StagingLost::direct, "direct"},
 }};
+constexpr std::array<std::pair<StagingClose, std::string_view>, 2> staging_close_choices = {{
+    {StagingClose::stored, "stored"},
+    {StagingClose::handed_over, "handed-over"},
+}};
 constexpr std::array<std::pair<FileDurability, std::string_view>, 4> durability_choices = {{
     {{.storage = storage::StepDurability::step}, "step"},
     {{.storage = storage::StepDurability::operation}, "operation"},
@@ -79,6 +83,20 @@ std::string_view name_of(StagingLost choice) {
 
 std::optional<StagingLost> parse_staging_lost(std::string_view name) {
   for (const auto& [choice, known] : staging_lost_choices) {
+    if (known == name) return choice;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> staging_close_names() {
+  std::vector<std::string_view> names;
+  names.reserve(staging_close_choices.size());
+  for (const auto& [choice, name] : staging_close_choices) names.push_back(name);
+  return names;
+}
+
+std::optional<StagingClose> parse_staging_close(std::string_view name) {
+  for (const auto& [choice, known] : staging_close_choices) {
     if (known == name) return choice;
   }
   return std::nullopt;
@@ -247,8 +265,29 @@ Status Collective::close_file(StepFile& file) { return file.close(*state_); }
 Status Collective::close_own_part(StepFile& file) { return file.close_own_part(*state_); }
 
 std::unique_ptr<ByteFile> Collective::open_bytes(const std::string& path, bool writable,
-                                                 const topology::FileTargets& targets) {
-  return std::make_unique<ByteFile>(*state_, path, writable, targets);
+                                                 const topology::FileTargets& targets,
+                                                 std::optional<storage::DataFiles> staged_as) {
+  return std::make_unique<ByteFile>(*state_, path, writable, targets, std::move(staged_as));
+}
+
+bool Collective::stages_bytes() const {
+  return state_->staging != nullptr && !state_->staging->has_several() &&
+         state_->settings.durability.storage != storage::StepDurability::operation;
+}
+
+bool Collective::stages_elsewhere() const {
+  return state_->staging != nullptr && state_->staging->is_on_other_nodes();
+}
+
+Status Collective::drain() {
+  if (state_->staging == nullptr) return {};
+  const ranks::LifeSigns::During storage(state_->group->life(), ranks::LifeSigns::What::storage);
+  return state_->staging->stager().drain();
+}
+
+Status Collective::wait_for_bytes(const std::string& path) {
+  if (state_->staging == nullptr) return array_is_lost(path);
+  return state_->staging->wait_for_array(*state_, path, state_->settings.deadline_seconds);
 }
 
 Result<plan::SharedDistribution> Collective::distribute(const array::Shape& shape,

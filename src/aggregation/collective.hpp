@@ -44,6 +44,7 @@
 #include "plan/platform_rates.hpp"
 #include "plan/request.hpp"
 #include "plan/staged_price.hpp"
+#include "stored/extent_map.hpp"
 #include "system/step_durability.hpp"
 #include "topology/aggregator_placement.hpp"
 #include "topology/io_groups.hpp"
@@ -72,6 +73,12 @@ enum class StagingLost : std::uint8_t { fail, direct };
 [[nodiscard]] std::vector<std::string_view> staging_lost_names();
 [[nodiscard]] std::string_view name_of(StagingLost choice);
 [[nodiscard]] std::optional<StagingLost> parse_staging_lost(std::string_view name);
+
+// Says what closing a file of the MPI-IO of an unchanged program waits for (docs/mpi-io.md): until
+// the stager has stored all of it, or only until the stager has it.
+enum class StagingClose : std::uint8_t { stored, handed_over };
+[[nodiscard]] std::vector<std::string_view> staging_close_names();
+[[nodiscard]] std::optional<StagingClose> parse_staging_close(std::string_view name);
 
 // Says from when on the steps of a file survive. `in_journal`: a step has ended only when it is in
 // the journals of its stagers, or else stored. Where no stager has a part of it, it is stored
@@ -113,6 +120,7 @@ struct CollectiveSettings {
   // Says where the stagers run through which files with steps are written (session_staging.hpp).
   topology::StagerPlacement staging;
   StagingLost staging_lost = StagingLost::fail;
+  StagingClose staging_close = StagingClose::stored;
   plan::Stagers stagers;      // set by create(): these, or those with which writes are compared
   FileDurability durability;  // of files that are not given one
   // Alignment of the boundaries between aggregators' parts of a file, in bytes; 0: at stripes, lock
@@ -275,7 +283,19 @@ class Collective {
   // Opens a file without a header, which exists. Local, but all ranks call it in the same order;
   // `path` is this rank's, and the other arguments are equal on all ranks.
   [[nodiscard]] std::unique_ptr<ByteFile> open_bytes(const std::string& path, bool writable,
-                                                     const topology::FileTargets& targets);
+                                                     const topology::FileTargets& targets,
+                                                     std::optional<storage::DataFiles> staged_as);
+  // Returns whether writes of such a file may go to a stager; equal on all ranks. A single one
+  // orders all that the ranks write, also what is written twice.
+  [[nodiscard]] bool stages_bytes() const;
+  // Returns whether the ranks' stager is on another node.
+  [[nodiscard]] bool stages_elsewhere() const;
+  // Local. Returns when everything that the ranks have handed over to this rank's stager is in the
+  // files.
+  Status drain();
+  // Collective. Returns when a file that was left to the stager is stored: wait_for_array() in
+  // session_staging.hpp.
+  Status wait_for_bytes(const std::string& path);
 
   // Collective. Creates a distribution from boxes, whose table is stored once per node
   // (shared_boxes.hpp). `mine`: this rank's boxes of an array of `shape`, which is equal on all

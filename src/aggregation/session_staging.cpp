@@ -271,16 +271,38 @@ Result<std::uint64_t> SessionStaging::order(const std::string& path, std::uint64
   return ticket.value().ticket;
 }
 
-Status SessionStaging::sync_array(CollectiveState& state, const std::string& path) {
+Status SessionStaging::wait_unless_stuck(std::uint64_t ticket, double seconds) {
+  for (;;) {
+    Status stored = stager_->wait(ticket, seconds);
+    const bool is_late = !stored.ok() && stored.error().code == ErrorCode::deadline;
+    if (!is_late || stager_->is_lost() || !stager_->says().empty()) return stored;
+  }
+}
+
+Status SessionStaging::sync_array(CollectiveState& state, const std::string& path,
+                                  storage::StepDurability durability, double seconds) {
   const std::uint64_t number = next_seal();
-  Status sealed = agree_on(state, seal(number, storage::StepDurability::step));
+  Status sealed = agree_on(state, seal(number, durability));
   if (!sealed.ok()) return sealed;
   Result<std::string> found = std::string();
   if (state.rank == 0) {
     const ranks::LifeSigns::During storing(state.group->life(), ranks::LifeSigns::What::storage);
-    const auto ticket = order(path, number, storage::StepDurability::step);
-    Status stored = ticket ? stager_->wait(ticket.value(), std::numeric_limits<double>::infinity())
-                           : Status(ticket.error());
+    const auto ticket = order(path, number, durability);
+    Status stored = ticket ? wait_unless_stuck(ticket.value(), seconds) : Status(ticket.error());
+    if (!stored.ok()) found = with_file(stored.error(), path);
+  }
+  const auto told = told_by_rank_0(state, found, "whether the array is stored");
+  return told ? Status() : told.error();
+}
+
+Status SessionStaging::wait_for_array(CollectiveState& state, const std::string& path,
+                                      double seconds) {
+  Result<std::string> found = std::string();
+  const auto noted = tickets_.find(storage::absolute_path(path));
+  if (state.rank == 0 && noted != tickets_.end()) {
+    const ranks::LifeSigns::During storing(state.group->life(), ranks::LifeSigns::What::storage);
+    Status stored = wait_unless_stuck(noted->second.ticket, seconds);
+    if (stored.ok()) tickets_.erase(noted);
     if (!stored.ok()) found = with_file(stored.error(), path);
   }
   const auto told = told_by_rank_0(state, found, "whether the array is stored");

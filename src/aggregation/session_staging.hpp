@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -87,11 +88,16 @@ class SessionStaging {
   // `steps`: how many steps the file has then, 0 if that was told before.
   void note(const std::string& path, std::uint64_t ticket, std::int64_t steps = 0);
   Status wait_for(const std::string& path);
-  // An array by itself has no steps, and its stagers write it without being told. Collective: makes
-  // durable what was handed over of it.
-  Status sync_array(CollectiveState& state, const std::string& path);
+  // An array by itself has no steps, and its stagers write it without being told. Collective:
+  // returns when what was handed over of it is stored, as durable as that is said to be. Fails with
+  // ErrorCode::deadline if the stager says for so many seconds why it cannot store it.
+  Status sync_array(CollectiveState& state, const std::string& path,
+                    storage::StepDurability durability = storage::StepDurability::step,
+                    double seconds = std::numeric_limits<double>::infinity());
   // Called on all ranks when they have handed over the last of it: lets the stagers close it.
   Status close_array(const CollectiveState& state, const std::string& path);
+  // Collective, after close_array(): waits as sync_array() does until the array is stored.
+  Status wait_for_array(CollectiveState& state, const std::string& path, double seconds);
   // Called by rank 0: every step of the path that the stager has accepted is stored.
   void note_stored(const std::string& path);
   // Called by rank 0 when no stager writes any more: returns a line for people about the last step
@@ -100,6 +106,9 @@ class SessionStaging {
 
  private:
   explicit SessionStaging(std::shared_ptr<transport::StagerClient> stager);
+  // Called by rank 0: waits for a ticket, without limit as long as the stager gives no reason why
+  // it takes long.
+  Status wait_unless_stuck(std::uint64_t ticket, double seconds);
   // Called by rank 0: hands over a commit that changes no header, and returns its ticket.
   Result<std::uint64_t> order(const std::string& path, std::uint64_t seal,
                               storage::StepDurability durability);

@@ -160,6 +160,12 @@ Outcome read_network(const Settings& settings, std::optional<topology::Network>&
   return {};
 }
 
+// No option of the program has this: it is about files that are not opened through a session.
+void read_staging_close(const Settings& settings, aggregation::StagingClose& choice) {
+  if (!settings.has("staging-close")) return;
+  choice = aggregation::parse_staging_close(settings.text("staging-close")).value_or(choice);
+}
+
 // Takes the given values. An invalid value is refused under the name by which it was given.
 Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& options) {
   aggregation::CollectiveSettings& settings = options.settings;
@@ -321,6 +327,7 @@ Outcome read_environment(Ranks& ranks, const weir_session_options* given,
     if (settings.has(option.setting)) told.*option.value = settings.integer(option.setting);
   }
   if (auto read = read_network(settings, options.network); !read.ok()) return read;
+  read_staging_close(settings, options.settings.staging_close);
   return take(told, name_in_environment, options);
 }
 
@@ -387,6 +394,11 @@ std::span<const Setting> session_settings() {
        .help = "after a stager was lost: the session's calls fail, or the ranks write the next "
                "steps directly",
        .choices = aggregation::staging_lost_names()},
+      {.name = "staging-close",
+       .kind = SettingKind::choice,
+       .help = "closing a file of an unchanged program whose MPI-IO is taken over returns when the "
+               "stager has stored it, or when the stager has all of it",
+       .choices = aggregation::staging_close_names()},
       {.name = "durability",
        .kind = SettingKind::choice,
        .help =

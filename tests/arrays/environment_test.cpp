@@ -366,6 +366,7 @@ TEST_F(Environment, WhatCannotBeIsRefusedByTheVariablesName) {
       {"WEIR_NETWORK", "1@0,0,0,0,0,0,0,0,0", "network lists the coordinates of 9 nodes, but "},
       {"WEIR_AGGREGATOR_PLACEMENT", "last", "WEIR_AGGREGATOR_PLACEMENT"},
       {"WEIR_STAGING_LOST", "retry", "WEIR_STAGING_LOST: 'retry'"},
+      {"WEIR_STAGING_CLOSE", "later", "WEIR_STAGING_CLOSE: 'later'"},
       {"WEIR_DURABILITY", "forever", "WEIR_DURABILITY: 'forever'"},
       {"WEIR_DURABILITY", "journal", "durability is 'journal', but staging is 'none'"},
       {"WEIR_TARGETS", "1048577", "WEIR_TARGETS of rank 0's environment is 1048577"}};

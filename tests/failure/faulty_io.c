@@ -22,6 +22,7 @@
 //           hang    the call never returns
 //           late    the call is made 2 seconds later
 //   tree    files whose path has this text in it are test files, too
+//   ring    none: there is no io_uring, whose writes are not seen here; a stager then calls pwrite
 //   try     any number: another one makes the same fault a new one
 //
 // WEIR_FAULT is looked at in every call: a test program may change it, and counting then begins
@@ -49,6 +50,7 @@ struct fault {
   char call[16];
   char effect[16];
   char tree[64];
+  int has_no_ring;
   int error;
   long nth;
 };
@@ -121,6 +123,8 @@ static void parse(const char* text) {
       fault.nth = strtol(value, NULL, 10);
     else if (strcmp(word, "try") == 0)
       continue;
+    else if (strcmp(word, "ring") == 0)
+      fault.has_no_ring = strcmp(value, "none") == 0;
     else if (strcmp(word, "error") == 0)
       fault.error = error_named(value);
     else if (strcmp(word, "call") == 0 && strlen(value) < sizeof fault.call)
@@ -187,6 +191,13 @@ static void end_here(void) {
 #define REAL(type, name, ...)       \
   static type (*real)(__VA_ARGS__); \
   if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, name)
+
+int io_uring_queue_init(unsigned entries, void* ring, unsigned flags);
+int io_uring_queue_init(unsigned entries, void* ring, unsigned flags) {
+  REAL(int, "io_uring_queue_init", unsigned, void*, unsigned);
+  parse_when_changed();
+  return fault.has_no_ring || real == NULL ? -ENOSYS : real(entries, ring, flags);
+}
 
 static ssize_t write_really(int descriptor, const void* data, size_t bytes, off_t offset) {
   REAL(ssize_t, "pwrite64", int, const void*, size_t, off_t);

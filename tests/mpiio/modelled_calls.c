@@ -3,7 +3,8 @@
  *
  *   modelled_calls SEED ROUNDS [MIXTURE]
  *
- * MIXTURE: all (default), or collective for blocking collective calls alone.
+ * MIXTURE: all (default), or collective for blocking collective calls alone, or staged: of all, of
+ * which some reach the file only with MPI_File_sync.
  *
  * All ranks draw the same numbers and know the file as it should be. Prints a line for each
  * difference, repairs the file, and goes on; ends with status 1 if there was one. */
@@ -25,6 +26,8 @@ static int ranks;
 static int call_number;
 static int differences;
 static int only_collective;
+static int is_staged;
+static MPI_File file_now;
 static char what[200]; /* the call that is being made */
 
 static void differ(const char* of, long long expected, long long found) {
@@ -85,6 +88,16 @@ static void repair(int file) {
 /* Compares the file with the image on rank 0. Of what several ranks wrote at once it takes what it
  * finds. */
 static void compare_file(void) {
+  if (is_staged) {
+    int is_disputed = 0;
+    for (int64_t i = 0; i < size; ++i) is_disputed = is_disputed || !is_one(writers[i]);
+    memset(writers, 0, is_disputed ? 0 : most_bytes);
+    if (!is_disputed && between(0, 2) > 0) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      return;
+    }
+    MPI_File_sync(file_now);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) {
     const int file = open(path, O_RDWR | O_CLOEXEC);
@@ -225,7 +238,9 @@ static void check_pointer(MPI_File file, enum Way way) {
   MPI_Offset bytes = -1;
   MPI_File_get_position(file, &position);
   expect("the file pointer", pointers[rank], position);
+  if (is_staged) MPI_Barrier(MPI_COMM_WORLD);
   MPI_File_get_size(file, &bytes);
+  if (is_staged) expect("the size that is told", size, bytes);
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -435,11 +450,13 @@ int main(int argc, char** argv) {
   const uint64_t seed = argc > 1 ? (uint64_t)strtoul(argv[1], NULL, 10) : 1;
   const long rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 10;
   only_collective = argc > 3 && strcmp(argv[3], "collective") == 0;
+  is_staged = argc > 3 && strcmp(argv[3], "staged") == 0;
   begin_drawing(seed, ranks, only_collective);
   if (ranks > most_ranks) MPI_Abort(MPI_COMM_WORLD, 7);
   MPI_File file = MPI_FILE_NULL;
   MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
   MPI_File_set_size(file, 0);
+  file_now = file;
   for (long round = 0; round < rounds; ++round) run_round(file);
   MPI_File_close(&file);
   int all = 0;

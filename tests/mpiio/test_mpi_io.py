@@ -274,7 +274,7 @@ def test_both_libraries_count_one_program(name: str, programs: Path, tmp_path: P
     assert "metadata operations on" in err
 
 
-BEGIN = "weir-mpiio 2\nprocess\t7\t{rank}\t{ranks}\tnode\t0\t/bin/solver\n"
+BEGIN = "weir-mpiio 3\nprocess\t7\t{rank}\t{ranks}\tnode\t0\t/bin/solver\n"
 OF_RANK_1 = BEGIN.format(rank=1, ranks=3) + (
     "file\t/d/a\\tb\ncall\twrite\t2\t1\t64\t3000000\t0\nno-file\ncall\tget_errhandler\t1\t0\t0\t5\t0\n"
     "end\t2000000000\n"

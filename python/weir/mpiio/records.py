@@ -12,7 +12,7 @@ from pathlib import Path
 
 from weir.advise.records import RecordError, unescaped
 
-FIRST_LINES = ("weir-mpiio 2", "weir-hdf5 1")
+FIRST_LINES = ("weir-mpiio 3", "weir-hdf5 1")
 NO_FILE = "(no open file)"
 FURTHER_FILES = "(further files)"
 
@@ -34,6 +34,8 @@ class CallSums:
     """Number of ranks that called it."""
     taken: int = 0
     """Number of the calls that were taken over."""
+    staged: int = 0
+    """Number of these whose bytes a stager got."""
 
 
 @dataclass
@@ -59,8 +61,8 @@ class _Process:
     rank: int
     ranks: int
     seconds: float
-    lines: list[tuple[str, str, int, int, int, float, int]]
-    """Path, function, calls, failed, bytes, seconds, taken."""
+    lines: list[tuple[str, str, int, int, int, float, int, int]]
+    """Path, function, calls, failed, bytes, seconds, taken, staged."""
     passed: list[tuple[str, str, int]]
     """Path, reason, calls."""
 
@@ -87,7 +89,7 @@ def _add(sums: Sums, process: _Process) -> None:
     for path, reason, calls in process.passed:
         by_reason = sums.passed.setdefault(path, {})
         by_reason[reason] = by_reason.get(reason, 0) + calls
-    for path, function, calls, failed, size, seconds, taken in process.lines:
+    for path, function, calls, failed, size, seconds, taken, staged in process.lines:
         one = sums.files.setdefault(path, {}).setdefault(function, CallSums())
         one.calls += calls
         one.failed += failed
@@ -95,6 +97,7 @@ def _add(sums: Sums, process: _Process) -> None:
         one.seconds += seconds
         one.ranks += 1
         one.taken += taken
+        one.staged += staged
         if seconds > one.longest or one.longest_rank < 0:
             one.longest, one.longest_rank = seconds, rank
 
@@ -124,8 +127,9 @@ def _parse(text: str, path: Path) -> _Process | None:
                     file = NO_FILE
                 case "call":
                     calls, failed, size, nanoseconds, taken = (int(word) for word in words[2:7])
+                    staged = int(words[7]) if len(words) > 7 else 0  # HDF5's calls are not staged
                     process.lines.append(
-                        (file, words[1], calls, failed, size, nanoseconds / 1e9, taken)
+                        (file, words[1], calls, failed, size, nanoseconds / 1e9, taken, staged)
                     )
                 case "passed":
                     process.passed.append((file, words[2], int(words[1])))

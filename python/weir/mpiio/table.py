@@ -10,7 +10,7 @@ from weir.results.quantities import seconds_text, size_text
 
 MOST_FILES = 20
 """Files that have lines of their own: those with the most time."""
-HEADINGS = ("", "ranks", "calls", "taken over", "failed", "bytes", "blocked", "longest")
+HEADINGS = ("", "ranks", "calls", "taken over", "staged", "failed", "bytes", "blocked", "longest")
 EXPLANATION = (
     "bytes are those that calls asked to move; blocked is the mean time in these calls of the "
     "{who} that made them, longest that of the {one} with most"
@@ -85,7 +85,9 @@ def _summary(sums: Sums, words: Words) -> str:
     all_calls = [one for by_function in sums.files.values() for one in by_function.values()]
     calls = sum(one.calls for one in all_calls)
     taken = sum(one.taken for one in all_calls)
-    fate = f"{taken} were taken over, the others" if taken else "all"
+    staged = sum(one.staged for one in all_calls)
+    of_these = f" ({staged} of them staged)" if staged else ""
+    fate = f"{taken} were taken over{of_these}, the others" if taken else "all"
     return (
         f"{sums.processes} {one if sums.processes == 1 else many}, {sums.seconds:.1f} s: {calls} "
         f"{words.calls} on {len(sums.files)} {'file' if len(sums.files) == 1 else 'files'}, "
@@ -113,6 +115,7 @@ def _row(function: str, calls: CallSums, who: str) -> tuple[str, ...]:
         str(calls.ranks),
         str(calls.calls),
         str(calls.taken) if calls.taken else "",
+        str(calls.staged) if calls.staged else "",
         str(calls.failed) if calls.failed else "",
         size_text(calls.size) if calls.size else "",
         seconds_text(calls.seconds / calls.ranks),
@@ -121,11 +124,18 @@ def _row(function: str, calls: CallSums, who: str) -> tuple[str, ...]:
 
 
 def _without_unused(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Leaves out the column of calls that were taken over, if none was."""
-    number = HEADINGS.index("taken over")
-    if any(len(row) > 1 and row[number] for row in rows[1:]):
-        return list(rows)
-    return [row if len(row) == 1 else row[:number] + row[number + 1 :] for row in rows]
+    """Leaves out the columns of calls that were taken over, and staged, if none was."""
+    left_out = {
+        HEADINGS.index(heading)
+        for heading in ("taken over", "staged")
+        if not any(len(row) > 1 and row[HEADINGS.index(heading)] for row in rows[1:])
+    }
+    return [
+        row
+        if len(row) == 1
+        else tuple(cell for number, cell in enumerate(row) if number not in left_out)
+        for row in rows
+    ]
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

@@ -85,7 +85,7 @@ void Opening::note(void* file, const char* path, hid_t dxpl) {
   mpiio::TakenFile* const taken =
       take_over().open({takeover::to_handle(communicator_), path, mode,
                         is_open ? reinterpret_cast<mpiio::File>(*handle) : mpiio::File{0},
-                        is_open ? MPI_SUCCESS : MPI_ERR_FILE, true},
+                        is_open ? MPI_SUCCESS : MPI_ERR_FILE, true, false},
                        refusal);
   const auto number = is_open ? number_of_file(file, dxpl) : std::nullopt;
   if (number) {

@@ -44,8 +44,9 @@ struct CallCounts {
   std::atomic<std::uint64_t> calls;
   std::atomic<std::uint64_t> failed;
   std::atomic<std::uint64_t> bytes;
-  std::atomic<std::int64_t> ticks;   // stopwatch.hpp
-  std::atomic<std::uint64_t> taken;  // of `calls`, those that were taken over
+  std::atomic<std::int64_t> ticks;    // stopwatch.hpp
+  std::atomic<std::uint64_t> taken;   // of `calls`, those that were taken over
+  std::atomic<std::uint64_t> staged;  // of these, those whose bytes a stager got
 };
 
 struct FileCounts : calls::OrderedFile {
@@ -65,6 +66,11 @@ struct FileCounts : calls::OrderedFile {
   void add(Function function, Reason reason) {
     auto& counter = reason == Reason::taken ? of[static_cast<std::size_t>(function)].taken
                                             : passed[static_cast<std::size_t>(reason)];
+    increase<std::uint64_t>(counter, 1, has_threads.load(relaxed));
+  }
+  // Adds a call whose bytes a stager got.
+  void add_staged(Function function) {
+    auto& counter = of[static_cast<std::size_t>(function)].staged;
     increase<std::uint64_t>(counter, 1, has_threads.load(relaxed));
   }
 };

@@ -10,9 +10,10 @@ using weir::mpiio::counted_changing;
 using weir::mpiio::counted_closing;
 using weir::mpiio::counted_deleting;
 using weir::mpiio::counted_ending;
-using weir::mpiio::counted_noting;
 using weir::mpiio::counted_opening;
 using weir::mpiio::counted_pointing;
+using weir::mpiio::counted_settling;
+using weir::mpiio::counted_sizing;
 using weir::mpiio::counted_taking;
 using weir::mpiio::File;
 using weir::mpiio::From;
@@ -24,6 +25,7 @@ using weir::mpiio::note_view;
 using weir::mpiio::Offset;
 using weir::mpiio::Period;
 using weir::mpiio::Real;
+using weir::mpiio::Settling;
 using weir::mpiio::TakenFile;
 using weir::mpiio::TakeOver;
 using weir::mpiio::Way;
@@ -45,19 +47,20 @@ using weir::mpiio::Way;
   WEIR_INTERPOSED(name, parameters,              \
                   counted(Function::file_##name, file, [&] { return real.get() arguments; }))
 
-// A function like that, where `note` records a call that has succeeded in the `period`.
-#define WEIR_NOTED(name, parameters, arguments, note)                                    \
-  WEIR_INTERPOSED(name, parameters,                                                      \
-                  counted_noting(                                                        \
-                      Function::file_##name, file, [&] { return real.get() arguments; }, \
-                      [&](const Period& period) { note; }))
+// A function that meets staged bytes as `settling` says, and that `note` records like one of those.
+#define WEIR_SETTLING(name, parameters, arguments, settling, size, note)     \
+  WEIR_INTERPOSED(name, parameters,                                          \
+                  counted_settling(                                          \
+                      Function::file_##name, file, Settling::settling, size, \
+                      [&] { return real.get() arguments; },                  \
+                      [&](const Period& period) { static_cast<void>(period), note; }))
 
 // A function that changes how the calls after it on the file are taken over, or recorded.
-#define WEIR_CHANGING(name, parameters, arguments, change, note)                                  \
-  WEIR_INTERPOSED(name, parameters,                                                               \
-                  counted_changing(                                                               \
-                      Function::file_##name, file, [&] { return real.get() arguments; },          \
-                      [&](const TakeOver& calls, TakenFile* taken, int result) { calls.change; }, \
+#define WEIR_CHANGING(name, parameters, arguments, settling, change, note)                         \
+  WEIR_INTERPOSED(name, parameters,                                                                \
+                  counted_changing(                                                                \
+                      Function::file_##name, file, settling, [&] { return real.get() arguments; }, \
+                      [&](const TakeOver& calls, TakenFile* taken, int result) { calls.change; },  \
                       [&](const Period&) { note; }))
 
 // A function about the individual file pointer of a file, which `known` may carry out.
@@ -123,9 +126,13 @@ WEIR_INTERPOSED(close, (File * file), counted_closing(file, [&] { return real.ge
 WEIR_INTERPOSED(delete, (const char* path, Handle info),
                 counted_deleting(path, [&] { return real.get()(path, info); }))
 
-WEIR_NOTED(set_size, (File file, Offset size), (file, size), note_resized(file, size, period))
-WEIR_PASSED(preallocate, (File file, Offset size), (file, size))
-WEIR_PASSED(get_size, (File file, Offset* size), (file, size))
+WEIR_SETTLING(set_size, (File file, Offset size), (file, size), resize, size,
+              note_resized(file, size, period))
+WEIR_SETTLING(preallocate, (File file, Offset size), (file, size), preallocation, size,
+              static_cast<void>(0))
+WEIR_INTERPOSED(get_size, (File file, Offset* size),
+                counted_sizing(Function::file_get_size, file, size,
+                               [&] { return real.get()(file, size); }))
 WEIR_PASSED(get_group, (File file, void* group), (file, group))
 WEIR_PASSED(get_amode, (File file, int* mode), (file, mode))
 WEIR_PASSED(set_info, (File file, Handle info), (file, info))
@@ -133,7 +140,7 @@ WEIR_PASSED(get_info, (File file, void* info), (file, info))
 WEIR_CHANGING(set_view,
               (File file, Offset displacement, Handle element, Handle view,
                const char* representation, Handle info),
-              (file, displacement, element, view, representation, info),
+              (file, displacement, element, view, representation, info), Settling::none,
               set_view(taken, result, displacement, element, view, representation),
               note_view(file, {displacement, element, view, representation}))
 WEIR_PASSED(get_view,
@@ -170,7 +177,8 @@ WEIR_POINTING(get_position, (File file, Offset* offset), (file, offset),
               get_position(taken, offset))
 WEIR_PASSED(get_byte_offset, (File file, Offset offset, Offset* displacement),
             (file, offset, displacement))
-WEIR_PASSED(seek_shared, (File file, Offset offset, int from), (file, offset, from))
+WEIR_SETTLING(seek_shared, (File file, Offset offset, int from), (file, offset, from), look, 0,
+              static_cast<void>(0))
 WEIR_PASSED(get_position_shared, (File file, Offset* offset), (file, offset))
 
 WEIR_TAKEN(read_at_all_begin, WEIR_BEGIN_AT, split, false)
@@ -187,10 +195,11 @@ WEIR_SPLIT_END(read_ordered_end, false)
 WEIR_SPLIT_END(write_ordered_end, true)
 
 WEIR_PASSED(get_type_extent, (File file, Handle datatype, void* extent), (file, datatype, extent))
-WEIR_CHANGING(set_atomicity, (File file, int on), (file, on), set_atomicity(taken, result, on),
+WEIR_CHANGING(set_atomicity, (File file, int on), (file, on),
+              on != 0 ? Settling::atomicity : Settling::none, set_atomicity(taken, result, on),
               static_cast<void>(0))
 WEIR_PASSED(get_atomicity, (File file, int* on), (file, on))
-WEIR_NOTED(sync, (File file), (file), note_synced(file, period))
+WEIR_SETTLING(sync, (File file), (file), sync, 0, note_synced(file, period))
 WEIR_PASSED(set_errhandler, (File file, Handle handler), (file, handler))
 WEIR_PASSED(get_errhandler, (File file, void* handler), (file, handler))
 WEIR_PASSED(call_errhandler, (File file, int code), (file, code))

@@ -93,6 +93,31 @@ int counted(Function function, File file, const Call& call) {
   return counted_noting(function, file, call, [](const Period&) {});
 }
 
+// Waits for staged bytes before a call that would meet them, and makes the call, of which `note` is
+// that of counted_noting().
+template <typename Call, typename Note>
+int counted_settling(Function function, File file, Settling settling, Offset size, const Call& call,
+                     const Note& note) {
+  const auto settle_and_call = [&] {
+    TakenFile* const taken = inside ? counts().taken_of(file) : nullptr;
+    const int refused = taken != nullptr ? take_over()->settle(taken, settling, size) : success;
+    const int result = call();
+    return result == success ? refused : result;
+  };
+  return counted_noting(function, file, settle_and_call, note);
+}
+
+// Counts a call that tells the size of a file.
+template <typename Call>
+int counted_sizing(Function function, File file, Offset* size, const Call& call) {
+  return counted(function, file, [&] {
+    const int result = call();
+    const TakenFile* const taken = inside ? counts().taken_of(file) : nullptr;
+    if (result == success && taken != nullptr) *size = take_over()->size_of(taken, *size);
+    return result;
+  });
+}
+
 // Returns the bytes of a transfer that has returned `result`. The size of the datatype is asked
 // for after the call, which has checked it: an invalid one might end the program.
 inline std::uint64_t bytes_of(const Transfer& transfer, int result) {
@@ -132,6 +157,7 @@ int counted_taking(Function function, File file, const Transfer& transfer, const
                                   : bytes_of(transfer, done.result);
   open.counts.add(function, done.result != success, bytes, done.ticks());
   open.counts.add(function, moved.reason);
+  if (moved.staged) open.counts.add_staged(function);
   return done.result;
 }
 
@@ -176,12 +202,13 @@ int counted_opening(Handle communicator, const char* path, int mode, const File*
   FileCounts& opened = counts().file(path);
   Reason reason = Reason::taken;
   const Passed done = passed([&] {
+    if (take_over() != nullptr) take_over()->await_closed(path);
     const int result = call();
     const bool is_open = result == success;
     const bool has_room = is_open && counts().set_handle(*file, opened);
     if (is_ordering()) return result;  // calls that are recorded are passed on
-    TakenFile* const taken =
-        taken_if_asked({communicator, path, mode, is_open ? *file : 0, result, has_room}, reason);
+    TakenFile* const taken = taken_if_asked(
+        {communicator, path, mode, is_open ? *file : 0, result, has_room, true}, reason);
     if (taken != nullptr) counts().set_taken(*file, taken);
     return result;
   });
@@ -196,15 +223,15 @@ int counted_opening(Handle communicator, const char* path, int mode, const File*
 // Counts a call that changes a file of which calls are taken over: change(functions, file, result)
 // is called after it, on all ranks. `note` is that of counted_noting().
 template <typename Call, typename Change, typename Note>
-int counted_changing(Function function, File file, const Call& call, const Change& change,
-                     const Note& note) {
+int counted_changing(Function function, File file, Settling settling, const Call& call,
+                     const Change& change, const Note& note) {
   const auto call_and_change = [&] {
     const int result = call();
     TakenFile* const taken = inside ? counts().taken_of(file) : nullptr;
     if (taken != nullptr) change(*take_over(), taken, result);
     return result;
   };
-  return counted_noting(function, file, call_and_change, note);
+  return counted_settling(function, file, settling, 0, call_and_change, note);
 }
 
 // The handle is forgotten before the call, since another thread may then get the same value.
@@ -234,7 +261,10 @@ int counted_deleting(const char* path, const Call& call) {
   if (!is_counted()) return call();
   take_record();
   FileCounts& deleted = counts().file(path);
-  const Passed done = passed(call);
+  const Passed done = passed([&] {
+    if (take_over() != nullptr) take_over()->await_closed(path);
+    return call();
+  });
   deleted.add(Function::file_delete, done.result != success, 0, done.ticks());
   return done.result;
 }

@@ -34,10 +34,11 @@ enum class Reason : std::uint8_t {
   selection,
   overlap,
   failed,
+  lost,  // a stager had bytes of the file that are lost: the call fails, and is not passed on
 };
 
 // In the order of the reasons. A record has these texts, and the table prints them.
-inline constexpr std::array<std::string_view, 24> reason_texts{
+inline constexpr std::array<std::string_view, 25> reason_texts{
     "taken over",
     "no library that takes calls over was built with the program's MPI",
     "the library that takes calls over could not be loaded",
@@ -62,6 +63,7 @@ inline constexpr std::array<std::string_view, 24> reason_texts{
     "a selection does not fit, or is of too many blocks",
     "ranks write the same bytes, or Weir refused the call",
     "Weir failed to move the bytes",
+    "a stager has lost bytes of the file",
 };
 inline constexpr std::size_t reasons = reason_texts.size();
 

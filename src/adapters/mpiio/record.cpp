@@ -32,7 +32,8 @@ void add_calls(const FileCounts& file) {
     if (one.calls.load(relaxed) == 0) continue;
     file_of_record.add_words("call", function_names[i], one.calls.load(relaxed),
                              one.failed.load(relaxed), one.bytes.load(relaxed),
-                             record.rate.ns_of(one.ticks.load(relaxed)), one.taken.load(relaxed));
+                             record.rate.ns_of(one.ticks.load(relaxed)), one.taken.load(relaxed),
+                             one.staged.load(relaxed));
     file_of_record.add('\n');
   }
   for (std::size_t i = 0; i < reasons; ++i) {
@@ -89,7 +90,7 @@ void end_record() {
   const char* const folder = ::getenv("WEIR_MPIIO_FOLDER");
   if (folder == nullptr || *folder == '\0' || !file_of_record.make(folder, "mpiio")) return;
   record.rate.end();
-  file_of_record.add_beginning("weir-mpiio 2");
+  file_of_record.add_beginning("weir-mpiio 3");
   counts().for_each_file(add_file);
   add_sum("further-files", counts().further_files());
   add_sum("no-file", counts().no_file());

@@ -12,6 +12,10 @@
 // for all ranks together when a view or the atomic mode is set, which no rank leaves before all
 // have come. Collective calls are decided one by one, and no rank leaves one that the MPI library
 // has carried out before all have.
+//
+// Where collective writes are handed to a stager, the bytes may come into the file later than the
+// call returns. Every other call that could meet them waits until they are there, also those that
+// are passed on.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +38,7 @@ struct Opening {
   File file;
   int result;
   bool has_room;  // calls on the file can be told from those on others
+  bool stages;    // all calls on the file are told of here, so that its writes may be staged
 };
 
 enum class Way : std::uint8_t {
@@ -97,6 +102,17 @@ struct Moved {
   Reason reason = Reason::taken;
   int result = 0;  // what the call returns if it was taken over: MPI_SUCCESS, or an error class
   std::int64_t bytes = 0;  // that the call asked to move, if it was taken over and succeeded
+  bool staged = false;     // a stager has them now
+};
+
+// Says for which call on a file the staged bytes have to be in it.
+enum class Settling : std::uint8_t {
+  none,
+  sync,           // collective; as durable as the MPI library's own MPI_File_sync makes its bytes
+  resize,         // collective
+  preallocation,  // collective
+  atomicity,      // collective
+  look            // of this rank only: the call asks where the file ends
 };
 
 struct TakeOver {
@@ -133,6 +149,15 @@ struct TakeOver {
   Reason (*agree)(TakenFile* file, Reason own, const std::int64_t* arrays, std::size_t count);
   // Makes what this rank wrote durable. Returns MPI_SUCCESS or an error class.
   int (*sync)(TakenFile* file);
+  // Called before such a call; `size` is that of a resizing. Waits for staged bytes where the call
+  // would meet them. Returns MPI_SUCCESS or the error class of what the stager could not store, for
+  // which it has called the error handler of the file; of a collective call the same on all ranks.
+  int (*settle)(TakenFile* file, Settling call, Offset size);
+  // Returns the size of the file if all staged bytes were in it that has `size` without them.
+  Offset (*size_of)(const TakenFile* file, Offset size);
+  // Called on each rank before the MPI library opens or deletes a file. Waits for bytes of it that
+  // were staged when it was closed.
+  void (*await_closed)(const char* path);
   // Sets the status of the split call that was taken over. Returns false if none was.
   bool (*end_split)(TakenFile* file, void* status);
   // Called on all ranks after the MPI library has carried out a collective write.
@@ -167,7 +192,7 @@ struct TakeOver {
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 11;
+inline constexpr std::int64_t take_over_version = 12;
 
 }  // namespace weir::mpiio
 

@@ -124,6 +124,8 @@ PartVote::PartVote(const RankGroup& group, Reason reason, const ToldPatterns& pa
   is_each_alone_ = most_ == no_patterns || are_blocks_apart(told_, ranks);
 }
 
+bool PartVote::is_irregular() const { return most_ == no_patterns; }
+
 PartVote::PartVote(const RankGroup& group, Reason reason, const ToldArrays& arrays)
     : group_(group), reason_(reason) {
   std::vector<std::int64_t> telling(told_numbers);

@@ -51,6 +51,8 @@ class PartVote {
   // Returns whether all ranks move their parts each by itself, since nobody gains by an exchange of
   // bytes, or each part is one block, or one is an irregular one.
   [[nodiscard]] bool is_each_alone() const { return is_each_alone_; }
+  // Returns whether a rank has an irregular part, of which it has not told where it is.
+  [[nodiscard]] bool is_irregular() const;
   // Returns arrays in which the patterns of each number of all ranks are boxes; nothing if there is
   // no such array for one of the numbers. Sets `reason` if MPI fails. Collective; `part` is that
   // of the constructor.

@@ -1,9 +1,18 @@
 #include "adapters/takeover/rank_group.hpp"
 
-#include <memory>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "adapters/takeover/opened_again.hpp"
+#include "aggregation/agreement.hpp"
 #include "aggregation/call_queue.hpp"
 #include "capi/session.hpp"
+#include "system/incomplete.hpp"
+#include "system/known_file.hpp"
 
 namespace weir::takeover {
 namespace {
@@ -49,6 +58,7 @@ void RankGroup::free() { MPI_Comm_free(&communicator_); }
 
 void RankGroup::close_all() {
   for (const auto& group : groups()) {
+    group->store_handed_over();
     if (group->session_ != nullptr) weir_session_close(&group->session_);
     group->tried_ = true;
   }
@@ -86,9 +96,58 @@ std::vector<std::int64_t> RankGroup::gathered(std::span<const std::int64_t> mine
 aggregation::Collective* RankGroup::session() {
   if (!tried_) {
     tried_ = true;
-    if (weir_session_open(communicator_, nullptr, &session_) != WEIR_OK) session_ = nullptr;
+    if (weir_session_open(communicator_, nullptr, &session_) != WEIR_OK) {
+      session_ = nullptr;
+      if (asks_for_stager()) tell_why_not_staged(weir_last_error());
+    }
   }
   return session_ == nullptr ? nullptr : session_->collective.get();
+}
+
+void RankGroup::tell_why_not_staged(const char* why) {
+  if (!std::exchange(has_told_, true) && rank_ == 0) {
+    fmt::print(stderr, "weir: no writes of MPI-IO are handed to a stager: {}\n", why);
+  }
+}
+
+void RankGroup::note_handed_over(const storage::DataFiles& file) {
+  std::erase_if(handed_over_, [&](const HandedOver& one) { return one.file == file; });
+  handed_over_.push_back({file});
+}
+
+void RankGroup::await_closed(const char* path) {
+  if (path == nullptr) return;
+  for (const auto& group : groups()) {
+    if (!group->handed_over_.empty()) group->await_closed(storage::absolute_path(path));
+  }
+}
+
+// The file may have several paths. What could not be stored is told at the end.
+void RankGroup::await_closed(const std::string& path) {
+  const auto identity = storage::identity_of(path);
+  const auto is_this = [&](const HandedOver& one) {
+    const storage::KnownFile* const known = one.file.known();
+    return !one.is_stored && (one.file.path(0) == path ||
+                              (identity && known != nullptr && known->identity == *identity));
+  };
+  if (std::ranges::none_of(handed_over_, is_this) || !session()->drain().ok()) return;
+  for (HandedOver& one : handed_over_) one.is_stored = true;
+}
+
+void RankGroup::store_handed_over() {
+  for (const HandedOver& one : std::exchange(handed_over_, {})) {
+    const std::string path = one.file.path(0);
+    aggregation::CallQueue::Turn turn(session()->calls(),
+                                      aggregation::Call::of("waiting for a closed file"));
+    Status stored = turn.entered();
+    if (stored.ok()) {
+      stored = session()->wait_for_bytes(path);
+      turn.end(stored);
+    }
+    if (stored.ok() || rank_ != 0) continue;
+    fmt::print(stderr, "weir: {} was closed, and what a stager had of it is not stored: {}\n",
+               storage::printable(path), stored.error().text());
+  }
 }
 
 bool RankGroup::is_broken() const { return session_ != nullptr && session_->broken(); }

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "aggregation/collective.hpp"
+#include "stored/extent_map.hpp"
 #include "weir/weir.h"
 
 namespace weir::takeover {
@@ -49,13 +51,30 @@ class RankGroup {
   [[nodiscard]] aggregation::Collective* session();
   // Returns whether the session can be used no more.
   [[nodiscard]] bool is_broken() const;
+  // Called on all ranks: the file was closed, and its stager may not have stored all of it.
+  void note_handed_over(const storage::DataFiles& file);
+  // Local. Waits until such a file at this path is stored, if this rank closed it.
+  static void await_closed(const char* path);
+  // Called on all ranks: rank 0 tells people, once, why the stagers get nothing.
+  void tell_why_not_staged(const char* why);
 
  private:
+  // A file that was closed with staged writes.
+  struct HandedOver {
+    storage::DataFiles file;
+    bool is_stored = false;  // as far as this rank knows
+  };
+  void await_closed(const std::string& path);
+  // Collective. Waits until all such files are stored; rank 0 tells of those that are not.
+  void store_handed_over();
+
   MPI_Comm communicator_;
   int rank_ = 0;
   int ranks_ = 1;
   weir_session* session_ = nullptr;
   bool tried_ = false;
+  bool has_told_ = false;
+  std::vector<HandedOver> handed_over_;  // the same files on all ranks
 };
 
 }  // namespace weir::takeover

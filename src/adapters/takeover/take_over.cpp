@@ -144,6 +144,18 @@ Reason agree(TakenFile* file, Reason own, const std::int64_t* arrays, std::size_
 
 int sync_file(TakenFile* file) { return file->sync(); }
 
+int settle(TakenFile* file, Settling call, Offset size) {
+  try {
+    return file->settle(call, size);
+  } catch (const std::exception&) {  // for lack of memory; others may end at Weir's deadline
+    return MPI_ERR_IO;
+  }
+}
+
+Offset size_of_file(const TakenFile* file, Offset size) { return file->size_of(size); }
+
+void await_closed(const char* path) { takeover::RankGroup::await_closed(path); }
+
 bool end_split(TakenFile* file, void* status) {
   return file->end_split(static_cast<MPI_Status*>(status));
 }
@@ -209,11 +221,12 @@ int end_chunks(StoredChunks* chunks) {
   }
 }
 
-constexpr TakeOver functions{
-    open_file,    close_file,   set_view,       set_atomicity, move_bytes,  seek,
-    get_position, move_in_view, move_in_chunks, agree,         sync_file,   end_split,
-    passed_on,    finalize,     has_all_ranks,  new_view,      delete_view, change_view,
-    find_bytes,   new_chunks,   delete_chunks,  add_chunk,     end_chunks};
+constexpr TakeOver functions{open_file,   close_file,   set_view,      set_atomicity,  move_bytes,
+                             seek,        get_position, move_in_view,  move_in_chunks, agree,
+                             sync_file,   settle,       size_of_file,  await_closed,   end_split,
+                             passed_on,   finalize,     has_all_ranks, new_view,       delete_view,
+                             change_view, find_bytes,   new_chunks,    delete_chunks,  add_chunk,
+                             end_chunks};
 
 }  // namespace
 }  // namespace weir::mpiio

@@ -59,14 +59,19 @@ std::unique_ptr<TakenFile> TakenFile::open(const Opening& opening, bool threads,
   if ((opening.mode & MPI_MODE_SEQUENTIAL) != 0) found = Reason::sequential;
   std::unique_ptr<RankGroup> votes = threads ? group->copy() : nullptr;
   if (threads && votes == nullptr) found = Reason::failed;
-  reason = static_cast<Reason>(
-      group->greatest(static_cast<int>(found), static_cast<int>(Reason::failed)));
+  auto staged_as = own && !threads ? takeover::staged_as(opening, *own) : std::nullopt;
+  // The ranks tell each other also whether the writes of one of them are not to be staged.
+  const int told = 2 * static_cast<int>(found) + (staged_as ? 0 : 1);
+  const int all = group->greatest(told, 2 * static_cast<int>(Reason::failed));
+  reason = static_cast<Reason>(all / 2);
   if (reason != Reason::taken) {
     if (votes != nullptr) votes->free();
     return nullptr;
   }
-  return std::make_unique<TakenFile>(*group, std::move(votes), std::move(*own),
-                                     reinterpret_cast<MPI_File>(opening.file), opening.mode);
+  auto opened = std::make_unique<TakenFile>(*group, std::move(votes), std::move(*own),
+                                            reinterpret_cast<MPI_File>(opening.file), opening.mode);
+  if (all == 0) opened->set_staged_as(std::move(*staged_as));
+  return opened;
 }
 
 TakenFile::TakenFile(RankGroup& ranks, std::unique_ptr<RankGroup> voting, storage::File own_file,
@@ -81,15 +86,17 @@ TakenFile::TakenFile(RankGroup& ranks, std::unique_ptr<RankGroup> voting, storag
 
 int TakenFile::close() {
   Status closed;
+  int refused = MPI_SUCCESS;
   if (!is_of_taking_threads()) {
     // The file stays open until the session ends, which belongs to another thread.
     static_cast<void>(bytes_.release());  // NOLINT(bugprone-unused-return-value)
   } else if (bytes_ != nullptr) {
+    refused = end_staging();
     closed = bytes_->close();
   }
   const Status own = own_.close();
   if (closed.ok()) closed = own;
-  const int result = closed.ok() ? MPI_SUCCESS : takeover::class_of(closed.error());
+  const int result = closed.ok() ? refused : takeover::class_of(closed.error());
   const int greatest = voters().greatest(result, MPI_ERR_LASTCODE);
   if (votes_ != nullptr) votes_->free();
   if (greatest != MPI_SUCCESS) PMPI_File_call_errhandler(file_, greatest);
@@ -108,6 +115,7 @@ void TakenFile::set_view(int result, Offset displacement, MPI_Datatype element, 
                                            : Reason::arguments;
   unserved_ = static_cast<Reason>(
       voters().greatest(static_cast<int>(own), static_cast<int>(Reason::failed)));
+  under_way_.reset();
 }
 
 Reason TakenFile::view_of(Offset displacement, MPI_Datatype element, MPI_Datatype shown,
@@ -196,11 +204,18 @@ TakenFile::Part TakenFile::part_of(const Transfer& transfer) {
   const auto datatype = from_handle<MPI_Datatype>(transfer.datatype);
   Part part;
   part.reason = atomic_ ? Reason::atomic : unserved_;
-  if (group_.is_broken()) part.reason = Reason::failed;
+  if (group_.is_broken()) part.reason = is_unsettled_ ? Reason::lost : Reason::failed;
+  if (!failed_here_.ok()) part.reason = Reason::lost;
   if (part.reason == Reason::taken) part.reason = find_range(transfer, datatype, part);
   if (part.reason == Reason::taken) part.reason = find_bytes(part);
+  if (part.reason == Reason::taken && !transfer.writing &&
+      !has_stored_range(part.first, part.bytes)) {
+    part.reason = Reason::lost;
+  }
   if (part.reason == Reason::taken && !transfer.writing && is_past_end(part)) {
-    part.reason = Reason::past_end;
+    // Bytes that are staged may lie behind those that are read.
+    const bool is_longer = !staged_.empty() && has_stored_all() && !is_past_end(part);
+    if (!is_longer) part.reason = Reason::past_end;
   }
   if (part.reason == Reason::taken) part.reason = find_memory(transfer, part);
   return part;
@@ -234,7 +249,7 @@ bool TakenFile::move_known(const Transfer& transfer, Moved& moved) {
   const std::int64_t first = at * element_bytes_;
   const std::int64_t bytes = transfer.count * known_.bytes;
   const auto offset = known_.begin ? *known_.begin + first : view_->block_at(first, bytes);
-  if (!offset) return false;
+  if (!offset || staged_.meets(*offset, *offset + bytes)) return false;
   auto* const memory = static_cast<std::byte*>(transfer.memory);
   const std::int64_t done = transfer.writing ? storage::write_once(own_, memory, bytes, *offset)
                                              : storage::read_once(own_, memory, bytes, *offset);
@@ -266,8 +281,13 @@ Moved TakenFile::move(const Transfer& transfer) {
   if (move_known(transfer, moved)) return moved;
   try {
     moved = try_to_move(transfer);
-    if (moved.reason == Reason::taken || transfer.from != From::own_pointer) return moved;
-    pointer_.give();
+    if (moved.reason == Reason::lost) moved = failed_alone(MPI_ERR_IO);
+    if (moved.reason == Reason::taken) return moved;
+    // The MPI library carries the call out, and may write back what it has read before. What is
+    // lost is told when the file is synced or closed: this call cannot return it, since its ranks
+    // may not all know.
+    if (!has_stored_all() && transfer.way == Way::independent) return failed_alone(MPI_ERR_IO);
+    if (transfer.from == From::own_pointer) pointer_.give();
     return moved;
   } catch (const std::exception&) {  // for lack of memory; others may end at Weir's deadline
     if (transfer.from == From::own_pointer) pointer_.give();
@@ -305,6 +325,7 @@ bool TakenFile::seek(Offset offset, int from) {
     pointer_.set(offset);
     return true;
   }
+  if (from == MPI_SEEK_END) static_cast<void>(has_stored_all());  // it is told when that is lost
   pointer_.give();
   return false;
 }
@@ -352,7 +373,11 @@ Moved TakenFile::move_alone(const Transfer& transfer, Short read) {
   Part part;
   part.reason = find_own(transfer, datatype, part);
   if (part.reason != Reason::taken) return {part.reason};
-  const auto moved = move_own(transfer, part);
+  if (!has_stored_range(part.first, part.bytes)) return {Reason::lost};
+  auto moved = move_own(transfer, part);
+  // Bytes that are staged may lie behind those that were read.
+  const bool is_short = !transfer.writing && moved && moved.value() < part.bytes;
+  if (is_short && !staged_.empty() && has_stored_all()) moved = move_own(transfer, part);
   if (read == Short::is_passed_on && moved && moved.value() < part.bytes) {
     return {Reason::past_end};
   }
@@ -443,12 +468,16 @@ bool TakenFile::end_split(MPI_Status* status) {
 
 Moved TakenFile::move_together(const Transfer& transfer) {
   Part part;
-  try {
-    part = part_of(transfer);
-  } catch (const std::exception&) {  // no memory: the others learn it with all else
-    part.reason = Reason::memory;
-  }
-  Moved moved = move_part(transfer.writing, part);
+  const auto try_once = [&] {
+    try {
+      part = part_of(transfer);
+    } catch (const std::exception&) {  // no memory: the others learn it with all else
+      part.reason = Reason::memory;
+    }
+    return move_part(transfer.writing, part);
+  };
+  Moved moved = try_once();
+  if (moved.reason == Reason::lost) moved = try_once();  // the ranks have left a lost stager
   end(transfer, part, moved);
   if (moved.reason == Reason::taken && moved.result == MPI_SUCCESS) moved.bytes = part.bytes;
   return moved;
@@ -473,8 +502,9 @@ void TakenFile::end(const Transfer& transfer, const Part& part, const Moved& mov
   }
 }
 
-Moved TakenFile::move_whole(bool writing, const Part& part) const {
+Moved TakenFile::move_whole(bool writing, const Part& part) {
   if (part.bytes == 0) return {};
+  if (!has_stored_range(part.first, part.bytes)) return {Reason::taken, MPI_ERR_IO};
   const auto moved = move_range(writing, part.first, part.bytes, part.memory);
   if (moved && moved.value() == part.bytes) return {};
   return {Reason::taken, moved ? MPI_ERR_IO : takeover::class_of(moved.error())};
@@ -499,13 +529,26 @@ aggregation::ByteFile* TakenFile::bytes() {
   if (const auto facts = storage::facts_of(own_.path())) {
     targets = storage::file_targets(own_.path(), facts.value());
   }
-  std::array<std::int64_t, 3> numbers{targets.count, targets.stripe_bytes, targets.lock_bytes};
+  std::array<std::int64_t, 4> numbers{targets.count, targets.stripe_bytes, targets.lock_bytes,
+                                      targets.coherent_caches ? 1 : 0};
   if (!group_.share(numbers)) return nullptr;
   targets.count = numbers[0];
   targets.stripe_bytes = numbers[1];
   targets.lock_bytes = numbers[2];
   targets.coherent_caches = true;  // the ranks of one node share its cache
-  bytes_ = session->open_bytes(path_, (mode_ & MPI_MODE_RDONLY) == 0, targets);
+  // A stager of another node has another cache, and writes whole pages where these are not
+  // coherent.
+  const bool may_stage =
+      session->stages_bytes() && (numbers[3] != 0 || !session->stages_elsewhere());
+  if (staged_as_ && !may_stage) {
+    group_.tell_why_not_staged(
+        session->stages_bytes()
+            ? "nodes see each other's writes late on its file system"
+            : "the session has several stagers, or none any more, or each write is to be durable "
+              "when it returns (WEIR_DURABILITY=operation)");
+    staged_as_.reset();
+  }
+  bytes_ = session->open_bytes(path_, (mode_ & MPI_MODE_RDONLY) == 0, targets, staged_as_);
   return bytes_.get();
 }
 

@@ -13,6 +13,10 @@
 // (own_transfer.hpp) while the view of every rank can be decoded and the file is not in atomic
 // mode.
 //
+// Where the session has a stager, collective writes are handed to it (taken_file_staging.cpp).
+// Every rank knows where all of them have written so, and waits until that is in the file before it
+// makes any other call that meets it.
+//
 // The ranks move boxes with strides of an array in chunks (stored_chunks.hpp) together, as sections
 // of an array of the session; if the elements of one rank are no such box, each rank moves
 // its own.
@@ -24,18 +28,22 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "adapters/mpiio/take_over.hpp"
 #include "adapters/takeover/own_pointer.hpp"
 #include "adapters/takeover/part_vote.hpp"
 #include "adapters/takeover/rank_group.hpp"
+#include "adapters/takeover/staged_bytes.hpp"
 #include "adapters/takeover/typed_memory.hpp"
 #include "aggregation/byte_file.hpp"
 #include "array/byte_grid.hpp"
@@ -45,6 +53,7 @@
 #include "array/section.hpp"
 #include "common/direction.hpp"
 #include "common/status.hpp"
+#include "stored/extent_map.hpp"
 #include "system/file.hpp"
 
 namespace weir::mpiio {
@@ -52,6 +61,9 @@ namespace weir::mpiio {
 struct TakenFile {
   // Collective over the communicator of the opening, by the taking thread if there are `threads`.
   static std::unique_ptr<TakenFile> open(const Opening& opening, bool threads, Reason& reason);
+  // Called after the constructor, on all ranks alike: writes may go to a stager, which opens the
+  // file by these names.
+  void set_staged_as(storage::DataFiles names) { staged_as_ = std::move(names); }
   // `voting` is null if no rank calls MPI from several threads at the same time.
   TakenFile(takeover::RankGroup& ranks, std::unique_ptr<takeover::RankGroup> voting,
             storage::File own_file, MPI_File opened, int opened_mode);
@@ -83,6 +95,9 @@ struct TakenFile {
   [[nodiscard]] Reason agree(Reason own, std::span<const std::int64_t> arrays);
   // Makes what this rank wrote durable. Returns MPI_SUCCESS or an error class.
   [[nodiscard]] int sync() const;
+  // The following two are as take_over.hpp says.
+  [[nodiscard]] int settle(Settling call, Offset size);
+  [[nodiscard]] Offset size_of(Offset size) const { return std::max(size, staged_end_); }
   [[nodiscard]] bool end_split(MPI_Status* status);
   // Collective.
   void passed_on() const { voters().meet(); }
@@ -186,7 +201,7 @@ struct TakenFile {
   // Moves the patterns of all ranks.
   Moved move_part(bool writing, const Part& part);
   // Moves the part of this rank, whatever the others do.
-  Moved move_whole(bool writing, const Part& part) const;
+  Moved move_whole(bool writing, const Part& part);
   // Says what this rank has to move of an array in chunks.
   struct PartInChunks {
     array::Region region;
@@ -201,10 +216,44 @@ struct TakenFile {
   // Moves the sections of all ranks together.
   Moved move_sections(const StoredChunks& chunks, const PartInChunks& found,
                       const Transfer& transfer, std::byte* memory);
+  // Moves the patterns of all ranks, whichever of the two ways there are.
+  Moved move_voted(bool writing, const Part& part);
   // Does what is left of a collective call whose bytes were moved, or reports its error.
   void end(const Transfer& transfer, const Part& part, const Moved& moved);
   void finish(const Transfer& transfer, const Part& part);
   [[nodiscard]] aggregation::ByteFile* bytes();
+
+  // The following are in taken_file_staging.cpp. Returns whether collective writes go to a stager.
+  // Collective.
+  [[nodiscard]] bool is_staged();
+  // Called on all ranks before they hand these grids to a stager.
+  void note_staged(std::span<const array::ByteGrid> grids);
+  // Returns what becomes of a call that the session has carried out, and notes it if it was
+  // `staged`.
+  Moved outcome_of(const Status& moved, bool staged);
+  // Called on all ranks with the outcome of a collective write that a stager was to get. Returns
+  // what the call returns; nothing if the ranks are to write it by themselves.
+  std::optional<Moved> end_staged(const Moved& moved);
+  // Hands over the blocks of all ranks, each its own, after a vote that has told where they are. If
+  // a rank fails, the others learn it in the next vote.
+  Moved hand_over_blocks(std::span<const array::ByteGrid> grids, const Part& part);
+  // Called on all ranks after a vote in which one has told of such a failure, or of lost bytes.
+  // Returns what the call returns; nothing if the ranks are to make it once more, by themselves.
+  std::optional<Moved> end_lost();
+  // Local. Returns whether these bytes are in the file, or were never staged; waits until they are.
+  [[nodiscard]] bool has_stored(std::int64_t begin, std::int64_t end);
+  // Does so for bytes of the view, and for all staged ones.
+  [[nodiscard]] bool has_stored_range(std::int64_t first, std::int64_t bytes);
+  [[nodiscard]] bool has_stored_all();
+  // Collective. Waits until all staged bytes are in the file, or, at its closing, only until the
+  // stager has them if that is set. Return MPI_SUCCESS or an error class.
+  [[nodiscard]] int store_all(bool is_synced);
+  [[nodiscard]] int end_staging();
+  [[nodiscard]] Status in_turn(const char* call,
+                               const std::function<Status(aggregation::ByteFile&)>& act);
+  void note_loss(const Error& error);
+  // Rank 0 tells people of the file.
+  void tell(const std::string& what) const;
 
   takeover::RankGroup& group_;
   std::unique_ptr<takeover::RankGroup> votes_;
@@ -222,6 +271,22 @@ struct TakenFile {
   KnownGrid known_grid_;
   std::optional<std::int64_t> split_bytes_;  // of a split call that was taken over, until it ends
   std::unique_ptr<aggregation::ByteFile> bytes_;  // null before the first call
+  // The names by which a stager opens the file; nothing if it is not to. Equal on all ranks.
+  std::optional<storage::DataFiles> staged_as_;
+  // What may not be in the file yet, as far as this rank knows.
+  takeover::StagedBytes staged_;
+  // The blocks of the last call, which the other ranks may not have handed over yet; nothing: all
+  // have met since.
+  std::optional<array::ByteGrid> under_way_;
+  // These are equal on all ranks: whether bytes may not be in the file yet, now and before the last
+  // call; where the last of them ends; the outcome of that call; and MPI_SUCCESS or the error class
+  // for bytes that were lost.
+  bool is_unsettled_ = false;
+  bool was_unsettled_ = false;
+  std::int64_t staged_end_ = 0;
+  Status handed_over_;
+  Status failed_here_;  // of this rank alone: why it could not hand over its block
+  int lost_ = MPI_SUCCESS;
 };
 
 }  // namespace weir::mpiio

@@ -23,11 +23,25 @@ Direction direction_of(bool writing) { return writing ? Direction::write : Direc
 }  // namespace
 
 Moved TakenFile::move_part(bool writing, const Part& part) {
+  Moved moved = move_voted(writing, part);
+  if (moved.reason == Reason::lost) return end_lost().value_or(moved);
+  if (!moved.staged) return moved;
+  if (const auto ended = end_staged(moved)) return *ended;
+  return move_voted(writing, part);
+}
+
+Moved TakenFile::move_voted(bool writing, const Part& part) {
   const takeover::ToldPatterns own{part.patterns, displacement_, part.is_irregular};
   if (const auto moved = move_as_before(writing, part, own)) return *moved;
   const takeover::PartVote vote(group_, part.reason, own);
+  under_way_.reset();
   if (vote.reason() != Reason::taken) return {vote.reason()};
-  if (vote.is_each_alone()) return move_whole(writing, part);
+  if (vote.is_each_alone()) {
+    if (vote.is_irregular() || !writing || !is_staged()) return move_whole(writing, part);
+    Reason reason = Reason::taken;  // the vote has told all of each block: nothing is asked
+    if (const auto blocks = vote.grids(own, reason)) return hand_over_blocks(*blocks, part);
+    return move_whole(writing, part);
+  }
   if (known_grid_.told == vote.told()) {
     const Moved moved = move_grids(writing, known_grid_.grids, part.memory);
     known_grid_.is_expected = bytes_ != nullptr && has_bytes(known_grid_.grids.front());
@@ -49,7 +63,9 @@ std::optional<Moved> TakenFile::move_as_before(bool writing, const Part& part,
       part.reason == Reason::taken && takeover::is_told(own, known_grid_.told, group_.rank());
   const auto moved = ask_for_the_same(direction_of(writing), is_as_before, part.memory);
   if (!moved) return std::nullopt;
-  return moved->ok() ? Moved{} : takeover::outcome_of(moved->error());
+  const bool staged = writing && bytes_->is_staged();
+  if (staged) note_staged({&known_grid_.grids.front(), 1});
+  return outcome_of(*moved, staged);
 }
 
 void TakenFile::refuse_as_before() {
@@ -82,6 +98,8 @@ Moved TakenFile::move_grids(bool writing, const std::vector<array::ByteGrid>& gr
   aggregation::ByteFile* const file = bytes();
   if (file == nullptr) return {Reason::no_session};
   const Direction direction = direction_of(writing);
+  const bool staged = writing && file->is_staged();
+  if (staged) note_staged(grids);
   Status moved;
   if (grids.size() == 1) {
     const array::ByteGrid& grid = grids.front();
@@ -92,7 +110,7 @@ Moved TakenFile::move_grids(bool writing, const std::vector<array::ByteGrid>& gr
   } else {
     moved = takeover::move_grids(*group_.session(), *file, direction, group_.rank(), grids, memory);
   }
-  return moved.ok() ? Moved{} : takeover::outcome_of(moved.error());
+  return outcome_of(moved, staged);
 }
 
 // The session remembers the regions of earlier calls.

@@ -1,0 +1,224 @@
+/* Collective writes that go to a stager, and calls that meet them, for test_staged_calls.py.
+ *
+ *   mpiio_staged_calls calls FILE          prints what is wrong of each call
+ *   mpiio_staged_calls lost FILE STAGER    writes; rank 0 kills process STAGER; writes on
+ *   mpiio_staged_calls synced FILE STAGER  calls MPI_File_sync before that
+ *   mpiio_staged_calls blocks FILE STAGER  and writes blocks first after it
+ *   mpiio_staged_calls refused FILE        writes, and tells the results of waiting for it
+ *   mpiio_staged_calls left FILE [dies]    closes the file; all ranks die, or open it again
+ *
+ * Each rank has a block of the file, and every so manieth row of what is behind the blocks. Lines
+ * begin with the rank. */
+#include <fcntl.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { block = 300000, row = 50000, rows = 4 };
+static int rank, ranks;
+static unsigned char* memory;
+
+static void show(const char* call, int result) {
+  int class = 0;
+  MPI_Error_class(result, &class);
+  printf("%d: %s: %d\n", rank, call, class);
+  fflush(stdout);
+}
+
+static void must(int holds, const char* what) {
+  if (holds) return;
+  fprintf(stderr, "rank %d: %s\n", rank, what);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static unsigned char content(int of, int version, int at) {
+  return (unsigned char)(1 + (31 * of + 17 * version + at) % 250);
+}
+
+static void fill(int version, int bytes) {
+  for (int i = 0; i < bytes; ++i) memory[i] = content(rank, version, i);
+}
+
+static int wrong(int of, int version, int bytes) {
+  int count = 0;
+  for (int i = 0; i < bytes; ++i) count += memory[i] != content(of, version, i);
+  return count;
+}
+
+static MPI_File opened(const char* path, int mode) {
+  MPI_File file = MPI_FILE_NULL;
+  must(MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &file) == MPI_SUCCESS, "open");
+  return file;
+}
+
+static MPI_File created(const char* path) {
+  MPI_File file = opened(path, MPI_MODE_RDWR | MPI_MODE_CREATE);
+  must(MPI_File_set_size(file, 0) == MPI_SUCCESS, "set_size");
+  return file;
+}
+
+static int write_blocks(MPI_File file, int version) {
+  fill(version, block);
+  return MPI_File_write_at_all(file, (MPI_Offset)block * rank, memory, block, MPI_BYTE,
+                               MPI_STATUS_IGNORE);
+}
+
+static int write_rows(MPI_File file, int version) {
+  MPI_Datatype view = MPI_DATATYPE_NULL;
+  MPI_Type_vector(rows, row, row * ranks, MPI_BYTE, &view);
+  MPI_Type_commit(&view);
+  MPI_File_set_view(file, (MPI_Offset)block * ranks + (MPI_Offset)row * rank, MPI_BYTE, view,
+                    "native", MPI_INFO_NULL);
+  MPI_Type_free(&view);
+  fill(version, row * rows);
+  const int result =
+      MPI_File_write_at_all(file, 0, memory, row * rows, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  return result;
+}
+
+static void check(const char* call, int result, int wrong_bytes) {
+  if (result == MPI_SUCCESS && wrong_bytes == 0) return;
+  printf("%d: %s: result %d, %d are wrong\n", rank, call, result, wrong_bytes);
+  fflush(stdout);
+}
+
+static int read_block(MPI_File file, int of, int version) {
+  memset(memory, 0, block);
+  const int result =
+      MPI_File_read_at(file, (MPI_Offset)block * of, memory, block, MPI_BYTE, MPI_STATUS_IGNORE);
+  return result == MPI_SUCCESS ? wrong(of, version, block) : -1;
+}
+
+static void check_size(MPI_File file, const char* call, MPI_Offset expected) {
+  MPI_Offset size = -1;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const int result = MPI_File_get_size(file, &size);
+  check(call, result, size != expected);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void make_calls(const char* path) {
+  const int next = (rank + 1) % ranks;
+  const MPI_Offset end = (MPI_Offset)block * ranks;
+  MPI_Offset at = -1;
+  MPI_File file = created(path);
+  check("write_at_all", write_blocks(file, 1), 0);
+  check_size(file, "get_size", end);
+  MPI_File_seek(file, 0, MPI_SEEK_END); /* every rank has waited, if it is staged */
+  MPI_File_get_position(file, &at);
+  check("seek to the end", MPI_SUCCESS, at != end);
+  check("read_at", MPI_SUCCESS, read_block(file, rank, 1));
+  check("read_at of another rank", MPI_SUCCESS, read_block(file, next, 1));
+  check("write_at_all again", write_blocks(file, 2), 0);
+  check("write_at_all once more", write_blocks(file, 3), 0);
+  memset(memory, 0, block);
+  int result = MPI_File_read_at_all(file, (MPI_Offset)block * next, memory, block, MPI_BYTE,
+                                    MPI_STATUS_IGNORE);
+  check("read_at_all", result, wrong(next, 3, block));
+  MPI_Barrier(MPI_COMM_WORLD);
+  check("rows", write_rows(file, 4), 0);
+  /* An independent write into staged bytes comes behind them, and one elsewhere beside them. */
+  check("rows again", write_rows(file, 5), 0);
+  fill(6, row);
+  check("write_at",
+        MPI_File_write_at(file, end + (MPI_Offset)row * rank, memory, row, MPI_BYTE,
+                          MPI_STATUS_IGNORE),
+        0);
+  check("write_at behind",
+        MPI_File_write_at(file, 2 * end + (MPI_Offset)row * rank, memory, row, MPI_BYTE,
+                          MPI_STATUS_IGNORE),
+        0);
+  check("sync", MPI_File_sync(file), 0);
+  memset(memory, 0, row);
+  const int there = open(path, O_RDONLY | O_CLOEXEC);
+  must(pread(there, memory, row, (off_t)(end + (MPI_Offset)row * rank)) == row, "pread");
+  check("what others see", MPI_SUCCESS, wrong(rank, 6, row));
+  check("rows a third time", write_rows(file, 7), 0);
+  /* A longer size needs no wait, a shorter one cuts staged bytes off. */
+  check("a longer size", MPI_File_set_size(file, 3 * end), 0);
+  check_size(file, "get_size of that", 3 * end);
+  check("blocks", write_blocks(file, 8), 0);
+  check("a shorter size", MPI_File_set_size(file, block / 2), 0);
+  check_size(file, "get_size of this", block / 2);
+  struct stat facts;
+  must(fstat(there, &facts) == 0, "fstat");
+  check("the size", MPI_SUCCESS, facts.st_size != block / 2);
+  MPI_Barrier(MPI_COMM_WORLD);
+  check("blocks again", write_blocks(file, 9), 0);
+  check("set_atomicity", MPI_File_set_atomicity(file, 1), 0);
+  check("an atomic read_at", MPI_SUCCESS, read_block(file, next, 9));
+  check("set_atomicity back", MPI_File_set_atomicity(file, 0), 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  check("blocks a third time", write_blocks(file, 10), 0);
+  check("preallocate", MPI_File_preallocate(file, end + 10), 0);
+  check("close", MPI_File_close(&file), 0);
+  must(fstat(there, &facts) == 0, "fstat");
+  check("the last size", MPI_SUCCESS, facts.st_size != end + 10);
+  must(pread(there, memory, block, (off_t)block * rank) == block, "pread");
+  check("the last blocks", MPI_SUCCESS, wrong(rank, 10, block));
+  close(there);
+}
+
+static void lose_stager(const char* path, const char* how, int stager) {
+  const int is_synced = strcmp(how, "lost") != 0;
+  MPI_File file = created(path);
+  show("first", write_blocks(file, 1));
+  if (is_synced) show("sync", MPI_File_sync(file));
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) must(kill(stager, SIGKILL) == 0, "kill");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (strcmp(how, "blocks") == 0) show("block", write_blocks(file, 2));
+  show("second", write_rows(file, 2));
+  show("sync after it", MPI_File_sync(file));
+  show("close", MPI_File_close(&file));
+}
+
+static void tell_refusals(const char* path) {
+  MPI_File file = created(path);
+  show("write", write_blocks(file, 1));
+  show("sync", MPI_File_sync(file));
+  show("close", MPI_File_close(&file));
+}
+
+static void leave(const char* path, int dies) {
+  MPI_File file = created(path);
+  must(write_blocks(file, 1) == MPI_SUCCESS, "write");
+  must(write_rows(file, 2) == MPI_SUCCESS, "write");
+  must(MPI_File_close(&file) == MPI_SUCCESS, "close");
+  MPI_Barrier(MPI_COMM_WORLD);
+  struct stat facts;
+  must(stat(path, &facts) == 0, "stat");
+  const long long whole = ((long long)block + row * rows) * ranks;
+  printf("%d: %s when it is closed\n", rank, facts.st_size < whole ? "not whole" : "whole");
+  fflush(stdout);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (dies) kill(getpid(), SIGKILL);
+  file = opened(path, MPI_MODE_RDWR);
+  check_size(file, "get_size", whole);
+  check("read_at", MPI_SUCCESS, read_block(file, (rank + 1) % ranks, 1));
+  MPI_Barrier(MPI_COMM_WORLD);
+  must(write_blocks(file, 3) == MPI_SUCCESS, "write again");
+  must(MPI_File_close(&file) == MPI_SUCCESS, "close again");
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  memory = malloc(block);
+  must(argc > 2 && memory != NULL, "arguments or memory");
+  if (strcmp(argv[1], "calls") == 0) make_calls(argv[2]);
+  if (strcmp(argv[1], "refused") == 0) tell_refusals(argv[2]);
+  if (strcmp(argv[1], "left") == 0) leave(argv[2], argc > 3);
+  if (argc > 3 && strcmp(argv[1], "left") != 0) {
+    lose_stager(argv[2], argv[1], (int)strtol(argv[3], NULL, 10));
+  }
+  free(memory);
+  MPI_Finalize();
+  return 0;
+}
