@@ -93,8 +93,8 @@ class StagerClient {
   // ErrorCode::deadline if it is not done after `seconds`; then it can be called again.
   Status wait(std::uint64_t ticket, double seconds);
   // Returns why it takes long, as the stager has said last; "": for no unusual reason.
-  [[nodiscard]] const std::string& says() const { return stager_says_; }
-  [[nodiscard]] bool is_lost() const { return !lost_.ok(); }
+  [[nodiscard]] const std::string& says() const { return connection_->says(); }
+  [[nodiscard]] bool is_lost() const { return !connection_->lost().ok(); }
   // Returns whether it is done; the outcome is the error if it failed.
   Result<bool> is_done(std::uint64_t ticket);
   // Waits until everything that the session handed over to this stager is written to its files.

@@ -49,6 +49,8 @@ class StagerConnection {
   [[nodiscard]] std::string name() const;
   [[nodiscard]] double deadline_seconds() const { return deadline_seconds_; }
   [[nodiscard]] const Status& lost() const { return lost_; }
+  // Returns why it takes long, as the stager has said last; "": for no unusual reason.
+  [[nodiscard]] const std::string& says() const { return stager_says_; }
   // Ends the connection for this reason, unless it was lost before. Returns why it is lost.
   Status lose(Error error);
   // Returns how long this rank has waited for the network to take bytes, and for answers.
