@@ -86,7 +86,7 @@ aggregation::CollectiveSettings ArrayProgram::settings() const {
 }
 
 Status ArrayProgram::move(aggregation::Collective& session, std::int64_t rank) {
-  const auto file = session.open_bytes("simulated", true, targets_of(asked_));
+  const auto file = session.open_bytes("simulated", true, targets_of(asked_), {});
   const array::Region part = held_.part(rank);
   const array::Indices extents = part.local_extents();
   const auto layout = array::Layout::packed(extents, 1, array::Order::row_major);
