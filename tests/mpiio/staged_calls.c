@@ -5,7 +5,8 @@
  *   mpiio_staged_calls synced FILE STAGER  calls MPI_File_sync before that
  *   mpiio_staged_calls blocks FILE STAGER  and writes blocks first after it
  *   mpiio_staged_calls refused FILE        writes, and tells the results of waiting for it
- *   mpiio_staged_calls left FILE [dies]    closes the file; all ranks die, or open it again
+ *   mpiio_staged_calls left FILE [HOW]     closes the file, and opens it again; HOW: dies (all
+ * ranks do), renamed (rank 0 calls rename, a child before it), or cut (rank 0 calls truncate)
  *
  * Each rank has a block of the file, and every so manieth row of what is behind the blocks. Lines
  * begin with the rank. */
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { block = 300000, row = 50000, rows = 4 };
@@ -185,7 +187,26 @@ static void tell_refusals(const char* path) {
   show("close", MPI_File_close(&file));
 }
 
-static void leave(const char* path, int dies) {
+/* Rank 0 changes the path of a file that is not whole yet. */
+static void change_path(const char* path, const char* how, long long whole) {
+  struct stat facts;
+  if (strcmp(how, "cut") == 0) {
+    must(truncate(path, 0) == 0, "truncate");
+    return;
+  }
+  char other[4096];
+  snprintf(other, sizeof other, "%s.new", path);
+  /* A child of the process does not wait, and disturbs nothing. */
+  const pid_t child = fork();
+  if (child == 0) _exit(rename(other, path) == 0);
+  int status = 1;
+  must(waitpid(child, &status, 0) == child && status == 0, "a child renames what is not there");
+  must(rename(path, other) == 0 && stat(other, &facts) == 0, "rename");
+  printf("%d: %s when it is renamed\n", rank, facts.st_size < whole ? "not whole" : "whole");
+  fflush(stdout);
+}
+
+static void leave(const char* path, const char* how) {
   MPI_File file = created(path);
   must(write_blocks(file, 1) == MPI_SUCCESS, "write");
   must(write_rows(file, 2) == MPI_SUCCESS, "write");
@@ -197,7 +218,11 @@ static void leave(const char* path, int dies) {
   printf("%d: %s when it is closed\n", rank, facts.st_size < whole ? "not whole" : "whole");
   fflush(stdout);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (dies) kill(getpid(), SIGKILL);
+  if (strcmp(how, "dies") == 0) kill(getpid(), SIGKILL);
+  if (strcmp(how, "renamed") == 0 || strcmp(how, "cut") == 0) {
+    if (rank == 0) change_path(path, how, whole);
+    return;
+  }
   file = opened(path, MPI_MODE_RDWR);
   check_size(file, "get_size", whole);
   check("read_at", MPI_SUCCESS, read_block(file, (rank + 1) % ranks, 1));
@@ -214,7 +239,7 @@ int main(int argc, char** argv) {
   must(argc > 2 && memory != NULL, "arguments or memory");
   if (strcmp(argv[1], "calls") == 0) make_calls(argv[2]);
   if (strcmp(argv[1], "refused") == 0) tell_refusals(argv[2]);
-  if (strcmp(argv[1], "left") == 0) leave(argv[2], argc > 3);
+  if (strcmp(argv[1], "left") == 0) leave(argv[2], argc > 3 ? argv[3] : "");
   if (argc > 3 && strcmp(argv[1], "left") != 0) {
     lose_stager(argv[2], argv[1], (int)strtol(argv[3], NULL, 10));
   }

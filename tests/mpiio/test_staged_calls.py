@@ -157,6 +157,31 @@ def test_a_closed_file_is_stored_without_its_program(tmp_path: Path) -> None:
         one.kill()
 
 
+def test_a_closed_file_is_whole_when_it_gets_another_name(tmp_path: Path) -> None:
+    one = slow_stager(tmp_path, "nth=0,effect=late")
+    try:
+        words = ("mpiio_staged_calls", "left", str(tmp_path / "file"), "renamed")
+        run = Run(tmp_path, one, words, WEIR_STAGING_CLOSE="handed-over")
+    finally:
+        one.kill()
+    told = [f"{rank}: not whole when it is closed" for rank in range(RANKS)]
+    assert sorted(run.out.splitlines()) == sorted([*told, "0: whole when it is renamed"]), run.err
+    assert (run.status, "not stored" in run.err) == (0, False), run.err
+    assert (tmp_path / "file.new").stat().st_size == WHOLE
+    assert not (tmp_path / "file").exists()
+
+
+def test_a_closed_file_that_is_cut_gets_nothing_after_it(tmp_path: Path) -> None:
+    one = slow_stager(tmp_path, "nth=0,effect=late")
+    try:
+        words = ("mpiio_staged_calls", "left", str(tmp_path / "file"), "cut")
+        run = Run(tmp_path, one, words, WEIR_STAGING_CLOSE="handed-over")
+    finally:
+        one.kill()
+    assert run.of_each_rank("not whole when it is closed"), run.out + run.err
+    assert (run.status, (tmp_path / "file").stat().st_size) == (0, 0), run.err
+
+
 def test_a_closed_file_that_is_not_stored_is_told_at_the_end(tmp_path: Path) -> None:
     one = slow_stager(tmp_path, "nth=1,error=EIO")
     try:

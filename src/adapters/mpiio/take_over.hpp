@@ -155,8 +155,9 @@ struct TakeOver {
   int (*settle)(TakenFile* file, Settling call, Offset size);
   // Returns the size of the file if all staged bytes were in it that has `size` without them.
   Offset (*size_of)(const TakenFile* file, Offset size);
-  // Called on each rank before the MPI library opens or deletes a file. Waits for bytes of it that
-  // were staged when it was closed.
+  // Called on each rank before the MPI library opens or deletes a file, or a call of libc cuts or
+  // renames it. Waits for bytes of it that were staged when it was closed. Other threads than the
+  // main one, and children of the process, do not wait.
   void (*await_closed)(const char* path);
   // Sets the status of the split call that was taken over. Returns false if none was.
   bool (*end_split)(TakenFile* file, void* status);

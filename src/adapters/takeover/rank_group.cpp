@@ -116,9 +116,13 @@ void RankGroup::note_handed_over(const storage::DataFiles& file) {
 }
 
 void RankGroup::await_closed(const char* path) {
-  if (path == nullptr) return;
+  int is_over = 0;
+  int is_main = 0;
+  if (path == nullptr || PMPI_Finalized(&is_over) != MPI_SUCCESS || is_over != 0) return;
+  if (PMPI_Is_thread_main(&is_main) != MPI_SUCCESS || is_main == 0) return;
   for (const auto& group : groups()) {
-    if (!group->handed_over_.empty()) group->await_closed(storage::absolute_path(path));
+    if (group->process_ != ::getpid() || group->handed_over_.empty()) continue;
+    group->await_closed(storage::absolute_path(path));
   }
 }
 

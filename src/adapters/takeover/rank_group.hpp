@@ -4,6 +4,8 @@
 #pragma once
 
 #include <mpi.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdint>
@@ -53,7 +55,8 @@ class RankGroup {
   [[nodiscard]] bool is_broken() const;
   // Called on all ranks: the file was closed, and its stager may not have stored all of it.
   void note_handed_over(const storage::DataFiles& file);
-  // Local. Waits until such a file at this path is stored, if this rank closed it.
+  // Local. Waits until such a file at this path is stored, if this rank closed it and the main
+  // thread calls.
   static void await_closed(const char* path);
   // Called on all ranks: rank 0 tells people, once, why the stagers get nothing.
   void tell_why_not_staged(const char* why);
@@ -68,6 +71,7 @@ class RankGroup {
   // Collective. Waits until all such files are stored; rank 0 tells of those that are not.
   void store_handed_over();
 
+  pid_t process_ = ::getpid();  // a forked child has its parent's memory, and not its stager
   MPI_Comm communicator_;
   int rank_ = 0;
   int ranks_ = 1;
