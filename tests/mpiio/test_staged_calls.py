@@ -133,37 +133,39 @@ def test_what_the_storage_refuses_the_stager_is_an_error_of_all_ranks(
     assert run.of_each_rank("write: 0", f"sync: {result}", f"close: {result}"), run.out + run.err
 
 
-def test_a_file_that_is_handed_over_is_whole_when_it_is_opened_again(tmp_path: Path) -> None:
+@pytest.fixture
+def late_stager(tmp_path: Path) -> Iterator[Stager]:
     one = slow_stager(tmp_path, "nth=0,effect=late")
-    try:
-        words = ("mpiio_staged_calls", "left", str(tmp_path / "file"))
-        run = Run(tmp_path, one, words, WEIR_STAGING_CLOSE="handed-over")
-        assert run.of_each_rank("not whole when it is closed"), run.out + run.err
-        assert (run.status, (tmp_path / "file").stat().st_size) == (0, WHOLE)
-        assert one.report()["sessions"] == []  # MPI_Finalize has waited
-    finally:
-        one.kill()
+    yield one
+    one.kill()
 
 
-def test_a_closed_file_is_stored_without_its_program(tmp_path: Path) -> None:
-    one = slow_stager(tmp_path, "nth=0,effect=late")
-    try:
-        words = ("mpiio_staged_calls", "left", str(tmp_path / "file"), "dies")
-        run = Run(tmp_path, one, words, WEIR_STAGING_CLOSE="handed-over")
-        assert run.status != 0
-        one.wait_until_stored()
-        assert (tmp_path / "file").stat().st_size == WHOLE
-    finally:
-        one.kill()
+def left(folder: Path, stager: Stager, *how: str) -> Run:
+    """A program that closes its file before the stager has stored all of it."""
+    words = ("mpiio_staged_calls", "left", str(folder / "file"), *how)
+    return Run(folder, stager, words, WEIR_STAGING_CLOSE="handed-over")
 
 
-def test_a_closed_file_is_whole_when_it_gets_another_name(tmp_path: Path) -> None:
-    one = slow_stager(tmp_path, "nth=0,effect=late")
-    try:
-        words = ("mpiio_staged_calls", "left", str(tmp_path / "file"), "renamed")
-        run = Run(tmp_path, one, words, WEIR_STAGING_CLOSE="handed-over")
-    finally:
-        one.kill()
+def test_a_file_that_is_handed_over_is_whole_when_it_is_opened_again(
+    tmp_path: Path, late_stager: Stager
+) -> None:
+    run = left(tmp_path, late_stager)
+    assert run.of_each_rank("not whole when it is closed"), run.out + run.err
+    assert (run.status, (tmp_path / "file").stat().st_size) == (0, WHOLE)
+    assert late_stager.report()["sessions"] == []  # MPI_Finalize has waited
+
+
+def test_a_closed_file_is_stored_without_its_program(tmp_path: Path, late_stager: Stager) -> None:
+    run = left(tmp_path, late_stager, "dies")
+    assert run.status != 0
+    late_stager.wait_until_stored()
+    assert (tmp_path / "file").stat().st_size == WHOLE
+
+
+def test_a_closed_file_is_whole_when_it_gets_another_name(
+    tmp_path: Path, late_stager: Stager
+) -> None:
+    run = left(tmp_path, late_stager, "renamed")
     told = [f"{rank}: not whole when it is closed" for rank in range(RANKS)]
     assert sorted(run.out.splitlines()) == sorted([*told, "0: whole when it is renamed"]), run.err
     assert (run.status, "not stored" in run.err) == (0, False), run.err
@@ -171,13 +173,10 @@ def test_a_closed_file_is_whole_when_it_gets_another_name(tmp_path: Path) -> Non
     assert not (tmp_path / "file").exists()
 
 
-def test_a_closed_file_that_is_cut_gets_nothing_after_it(tmp_path: Path) -> None:
-    one = slow_stager(tmp_path, "nth=0,effect=late")
-    try:
-        words = ("mpiio_staged_calls", "left", str(tmp_path / "file"), "cut")
-        run = Run(tmp_path, one, words, WEIR_STAGING_CLOSE="handed-over")
-    finally:
-        one.kill()
+def test_a_closed_file_that_is_cut_gets_nothing_after_it(
+    tmp_path: Path, late_stager: Stager
+) -> None:
+    run = left(tmp_path, late_stager, "cut")
     assert run.of_each_rank("not whole when it is closed"), run.out + run.err
     assert (run.status, (tmp_path / "file").stat().st_size) == (0, 0), run.err
 
