@@ -437,7 +437,8 @@ std::string session_settings_table() {
   for (const Setting& setting : session_settings()) {
     std::string field(setting.name == "deadline" ? "deadline_seconds" : setting.name);
     std::replace(field.begin(), field.end(), '-', '_');
-    const std::string option = setting.name == "network" ? "" : fmt::format("`{}`", field);
+    const bool is_variable_alone = setting.name == "network" || setting.name == "staging-close";
+    const std::string option = is_variable_alone ? "" : fmt::format("`{}`", field);
     const std::string value = setting.kind == SettingKind::choice
                                   ? fmt::format("`{}`", fmt::join(setting.choices, "`, `"))
                               : setting.kind == SettingKind::bytes
