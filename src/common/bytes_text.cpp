@@ -2,12 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <string_view>
+#include <utility>
+
 namespace weir {
+namespace {
+
+constexpr std::array<std::pair<int, std::string_view>, 4> units = {
+    {{40, "TiB"}, {30, "GiB"}, {20, "MiB"}, {10, "KiB"}}};
+
+}  // namespace
 
 std::string bytes_text(std::int64_t bytes) {
-  if (bytes >= 1 << 30) return fmt::format("{:.4g} GiB", static_cast<double>(bytes) / (1 << 30));
-  if (bytes >= 1 << 20) return fmt::format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20));
-  if (bytes >= 1 << 10) return fmt::format("{:.4g} KiB", static_cast<double>(bytes) / (1 << 10));
+  for (const auto& [shift, unit] : units) {
+    const std::int64_t one = std::int64_t{1} << shift;
+    if (bytes < one) continue;
+    return fmt::format("{:.4g} {}", static_cast<double>(bytes) / static_cast<double>(one), unit);
+  }
   return fmt::format("{} B", bytes);
 }
 

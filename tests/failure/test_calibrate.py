@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -155,7 +156,10 @@ def test_pieces_that_the_time_does_not_allow_are_made_smaller_and_said_so(tmp_pa
     (message,) = ended.messages
     calibration = Calibration.model_validate(json.loads(ended.results.read_text()))
     assert calibration.transfer_bytes < 1 << 40
-    assert f"pieces of {calibration.transfer_bytes} bytes instead of {1 << 40}" in message
+    told = re.search(r"moves ([\d.e+]+) (KiB|MiB|GiB) at once and not 1 TiB as the run", message)
+    assert told is not None, message
+    unit = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[told[2]]
+    assert float(told[1]) * unit == pytest.approx(calibration.transfer_bytes, rel=1e-3)
 
 
 @pytest.mark.parametrize(
