@@ -195,6 +195,11 @@ static void end_here(void) {
 int io_uring_queue_init(unsigned entries, void* ring, unsigned flags);
 int io_uring_queue_init(unsigned entries, void* ring, unsigned flags) {
   REAL(int, "io_uring_queue_init", unsigned, void*, unsigned);
+  if (real == NULL) {
+    /* Python loads libweir and its libraries for itself only. */
+    void* const library = dlopen("liburing.so.2", RTLD_LAZY | RTLD_NOLOAD);
+    if (library != NULL) *(void**)&real = dlsym(library, "io_uring_queue_init");
+  }
   parse_when_changed();
   return fault.has_no_ring || real == NULL ? -ENOSYS : real(entries, ring, flags);
 }
