@@ -23,12 +23,12 @@ struct MessageSide {
   const std::byte* data = nullptr;  // to be sent
   std::byte* room = nullptr;        // for what is received
   std::size_t bytes = 0;            // of the message, or of the room for it
-  // Of a sender that does not wait for its receiver. What it sends is kept here.
+  // The sender does not wait for its receiver. What it sends is kept here.
   bool is_kept = false;
   std::vector<std::byte> kept;
   bool takes_time = true;  // between two nodes
   bool has_ended = false;
-  // Of a receiver, once the message has ended:
+  // A receiver has the following once the message has ended.
   bool is_cut = false;  // the message was longer than the room
   double seconds = 0;   // that the rank spends on it
 };

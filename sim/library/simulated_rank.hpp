@@ -78,7 +78,7 @@ struct SimulatedRank {
   std::uint64_t seen_news = 0;
   // Its sides of messages, each of which stands for a request of MPI until it has been seen to end.
   std::map<const MessageSide*, std::shared_ptr<MessageSide>> sides;
-  // It waits for a message and for nothing else, until `told` is released.
+  // The rank waits for a message and for nothing else, until `told` is released.
   bool waits_for_message = false;
   simgrid::s4u::SemaphorePtr told = simgrid::s4u::Semaphore::create(0);
   // The rank moves bytes only to prepare or to check what is simulated: its operations take no

@@ -7,6 +7,7 @@
  *   mpiio_staged_calls refused FILE        writes, and tells the results of waiting for it
  *   mpiio_staged_calls left FILE [HOW]     closes the file, and opens it again; HOW: dies (all
  * ranks do), renamed (rank 0 calls rename, a child before it), or cut (rank 0 calls truncate)
+ *   mpiio_staged_calls many FILE           closes 65 files, and counts whole ones of the first 64
  *
  * Each rank has a block of the file, and every so manieth row of what is behind the blocks. Lines
  * begin with the rank. */
@@ -231,6 +232,26 @@ static void leave(const char* path, const char* how) {
   must(MPI_File_close(&file) == MPI_SUCCESS, "close again");
 }
 
+static void close_many(const char* path) {
+  enum { most = 64 };
+  char name[4096];
+  for (int i = 0; i <= most; ++i) {
+    snprintf(name, sizeof name, "%s.%d", path, i);
+    MPI_File file = created(name);
+    must(write_blocks(file, i) == MPI_SUCCESS, "write");
+    must(MPI_File_close(&file) == MPI_SUCCESS, "close");
+  }
+  int whole = 0;
+  for (int i = 0; i < most; ++i) {
+    struct stat facts;
+    snprintf(name, sizeof name, "%s.%d", path, i);
+    must(stat(name, &facts) == 0, "stat");
+    whole += facts.st_size == (long long)block * ranks;
+  }
+  printf("%d: %d are whole\n", rank, whole);
+  fflush(stdout);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -239,6 +260,7 @@ int main(int argc, char** argv) {
   must(argc > 2 && memory != NULL, "arguments or memory");
   if (strcmp(argv[1], "calls") == 0) make_calls(argv[2]);
   if (strcmp(argv[1], "refused") == 0) tell_refusals(argv[2]);
+  if (strcmp(argv[1], "many") == 0) close_many(argv[2]);
   if (strcmp(argv[1], "left") == 0) leave(argv[2], argc > 3 ? argv[3] : "");
   if (argc > 3 && strcmp(argv[1], "left") != 0) {
     lose_stager(argv[2], argv[1], (int)strtol(argv[3], NULL, 10));

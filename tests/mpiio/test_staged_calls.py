@@ -181,6 +181,18 @@ def test_a_closed_file_that_is_cut_gets_nothing_after_it(
     assert (run.status, (tmp_path / "file").stat().st_size) == (0, 0), run.err
 
 
+def test_files_that_are_closed_are_waited_for_when_they_are_many(tmp_path: Path) -> None:
+    """The stager is late with one of the last files before the limit."""
+    one = slow_stager(tmp_path, "nth=63,effect=late")
+    try:
+        words = ("mpiio_staged_calls", "many", str(tmp_path / "file"))
+        run = Run(tmp_path, one, words, WEIR_STAGING_CLOSE="handed-over")
+    finally:
+        one.kill()
+    assert run.of_each_rank("64 are whole"), run.out + run.err
+    assert run.status == 0
+
+
 def test_a_closed_file_that_is_not_stored_is_told_at_the_end(tmp_path: Path) -> None:
     one = slow_stager(tmp_path, "nth=1,error=EIO")
     try:

@@ -111,6 +111,7 @@ void RankGroup::tell_why_not_staged(const char* why) {
 }
 
 void RankGroup::note_handed_over(const storage::DataFiles& file) {
+  if (handed_over_.size() == most_closed_files) store_handed_over();
   std::erase_if(handed_over_, [&](const HandedOver& one) { return one.file == file; });
   handed_over_.push_back({file});
 }

@@ -53,7 +53,8 @@ class RankGroup {
   [[nodiscard]] aggregation::Collective* session();
   // Returns whether the session can be used no more.
   [[nodiscard]] bool is_broken() const;
-  // Called on all ranks: the file was closed, and its stager may not have stored all of it.
+  // Collective. The file was closed, and its stager may not have stored all of it. Waits for the
+  // files before it if these have become too many.
   void note_handed_over(const storage::DataFiles& file);
   // Local. Waits until such a file at this path is stored, if this rank closed it and the main
   // thread calls.
@@ -62,6 +63,7 @@ class RankGroup {
   void tell_why_not_staged(const char* why);
 
  private:
+  static constexpr std::size_t most_closed_files = 64;
   // A file that was closed with staged writes.
   struct HandedOver {
     storage::DataFiles file;
