@@ -33,11 +33,11 @@ def stager() -> Iterator[Stager]:
     one.kill()
 
 
-def slow_stager(folder: Path, fault: str) -> Stager:
-    """A stager whose writes into this folder have a fault."""
+def slow_stager(folder: Path, fault: str, file: str = "") -> Stager:
+    """A stager whose writes into this folder, or into files with this name, have a fault."""
     return start("--stager-memory", "64m", variables={
         "LD_PRELOAD": str(preload(FAULTY_IO)), "OMPI_COMM_WORLD_RANK": "0",
-        "WEIR_FAULT": f"call=pwrite,{fault},ring=none,tree={folder.name}",
+        "WEIR_FAULT": f"call=pwrite,{fault},ring=none,tree={file or folder.name}",
     })  # fmt: skip
 
 
@@ -182,8 +182,8 @@ def test_a_closed_file_that_is_cut_gets_nothing_after_it(
 
 
 def test_files_that_are_closed_are_waited_for_when_they_are_many(tmp_path: Path) -> None:
-    """The stager is late with one of the last files before the limit."""
-    one = slow_stager(tmp_path, "nth=63,effect=late")
+    """The stager is late with the last file before the limit."""
+    one = slow_stager(tmp_path, "nth=1,effect=late", "file.63")
     try:
         words = ("mpiio_staged_calls", "many", str(tmp_path / "file"))
         run = Run(tmp_path, one, words, WEIR_STAGING_CLOSE="handed-over")
