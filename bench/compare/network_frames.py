@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from google_crc32c import value as crc32c
 
-VERSION = 11
+VERSION = 12
 MAGIC = b"WEIN"
 HEAD_BYTES = 24
 

@@ -41,6 +41,7 @@ struct Piece {
   ClientId client = 0;
   transport::UcxPiece what;
   std::int64_t bytes = 0;
+  bool is_whole = true;  // the piece is as it was sent, by its checksum
 };
 struct Disconnected {
   ClientId client = 0;

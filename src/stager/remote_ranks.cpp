@@ -72,6 +72,10 @@ void Stager::take(const Piece& event) {
   const auto client = clients_.find(event.client);
   if (client == clients_.end() || !client->second.has_attached) return;
   const transport::UcxPiece& what = event.what;
+  if (!event.is_whole) {
+    refuse(event.client, "bytes that came over UCX were damaged on the way");
+    return;
+  }
   Filled* const filled = place(event.client, what.block, what.at_end, event.bytes, &what);
   if (filled == nullptr) return;
   const std::int64_t there = filled->begin + filled->end;

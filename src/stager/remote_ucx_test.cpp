@@ -117,6 +117,18 @@ TEST_F(OverUcx, RefusesBytesThatCameTwiceOrInAnotherOrder) {
   EXPECT_FALSE(fill_);
 }
 
+TEST_F(OverUcx, RefusesDamagedBytes) {
+  const std::int64_t block = enter_and_attach();
+  bring_piece({.block = block, .total = 200}, 100);
+  EXPECT_FALSE(has_ended());
+  bring_piece({.block = block, .before = 100, .total = 200}, 100, false);
+  EXPECT_TRUE(has_ended());
+  EXPECT_FALSE(fill_);
+  EXPECT_EQ(told(), 0);
+  handle(Disconnected{client_});
+  EXPECT_EQ(stager_.free_blocks(), 4) << "a block was lost";
+}
+
 TEST_F(OverUcx, TakesNothingFromWhoHasLeftOrHasNotAsked) {
   const std::int64_t block = enter();
   bring_piece({.block = block, .total = 10}, 10);

@@ -169,7 +169,8 @@ class Server {
     const auto take = [&](ClientId client, const transport::UcxPiece& piece,
                           std::span<const std::byte> bytes) {
       brought_ = bytes;
-      handle(Piece{client, piece, std::ssize(bytes)});
+      handle(Piece{client, piece, std::ssize(bytes),
+                   transport::checksum_of(piece, bytes) == piece.checksum});
       brought_ = {};
     };
     for (const ClientId client : ucx_->progress(take)) {

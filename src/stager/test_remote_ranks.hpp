@@ -97,10 +97,10 @@ class RemoteRanks : public testing::Test {
     receive(transport::BlockBytes{
         block, at_end, std::vector<std::byte>(static_cast<std::size_t>(bytes), std::byte{7})});
   }
-  void bring_piece(const transport::UcxPiece& piece, std::int64_t bytes) {
+  void bring_piece(const transport::UcxPiece& piece, std::int64_t bytes, bool is_whole = true) {
     fill_.reset();
     last_ = transport::Flush{};
-    handle(Piece{client_, piece, bytes});
+    handle(Piece{client_, piece, bytes, is_whole});
   }
   // Returns the bytes of a block that the rank was told of; 0: it was told nothing.
   [[nodiscard]] std::int64_t told() const {

@@ -88,16 +88,16 @@ class UcxCarrier final : public Carrier {
     UcxPiece piece{.token = token_, .block = block, .total = total};
     for (; piece.before < std::ssize(data); piece.before += ucx_piece_bytes) {
       const std::int64_t bytes = std::min(ucx_piece_bytes, std::ssize(data) - piece.before);
-      Status sent = sender_->send(piece, data.subspan(static_cast<std::size_t>(piece.before),
-                                                      static_cast<std::size_t>(bytes)));
+      Status sent = send(piece, data.subspan(static_cast<std::size_t>(piece.before),
+                                             static_cast<std::size_t>(bytes)));
       if (!sent.ok()) return sent;
     }
     piece.at_end = true;
     for (piece.before = 0; piece.before < std::ssize(table); piece.before += ucx_piece_bytes) {
       const std::int64_t bytes = std::min(ucx_piece_bytes, std::ssize(table) - piece.before);
       const std::int64_t at = std::ssize(table) - piece.before - bytes;
-      Status sent = sender_->send(
-          piece, table.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(bytes)));
+      Status sent =
+          send(piece, table.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(bytes)));
       if (!sent.ok()) return sent;
     }
     return wait_until_brought(block, total);
@@ -107,6 +107,11 @@ class UcxCarrier final : public Carrier {
   // UCX does not always tell when a full queue has room again.
   static constexpr std::int64_t unarmed_nap_ns = 50'000;
   static constexpr std::int64_t armed_nap_ns = 5'000'000;
+
+  Status send(UcxPiece piece, std::span<const std::byte> bytes) {
+    piece.checksum = checksum_of(piece, bytes);
+    return sender_->send(piece, bytes);
+  }
 
   Status wait_until_brought(std::int64_t block, std::int64_t total) {
     for (std::size_t unsent = sender_->unsent();;) {

@@ -25,7 +25,7 @@
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 11;
+inline constexpr std::uint16_t protocol_version = 12;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;

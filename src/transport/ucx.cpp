@@ -14,7 +14,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "common/numbers_in_bytes.hpp"
 #include "system/loaded_library.hpp"
 #include "transport/proof.hpp"
 
@@ -22,7 +21,6 @@ namespace weir::transport {
 namespace {
 
 constexpr unsigned piece_id = 1;  // of the active message
-constexpr std::size_t header_bytes = 16 + 8 + 1 + 8 + 8;
 // Rounds of progress after which others get their turn.
 constexpr int most_rounds = 64;
 // Rounds in which what is closed may end.
@@ -149,31 +147,6 @@ const Result<Ucp>& library() {
 Error failure(const Ucp& ucp, const char* operation, ucs_status_t status) {
   return Error(ErrorCode::io,
                fmt::format("UCX: {} failed: {}", operation, ucp.status_string(status)));
-}
-
-using Header = std::array<std::byte, header_bytes>;
-
-Header header_of(const UcxPiece& piece) {
-  Header header{};
-  const std::span<std::byte> to(header);
-  std::ranges::copy(piece.token, header.begin());
-  storage::put_number(to, 16, piece.block);
-  storage::put_number(to, 24, std::uint8_t{piece.at_end});
-  storage::put_number(to, 25, piece.before);
-  storage::put_number(to, 33, piece.total);
-  return header;
-}
-
-std::optional<UcxPiece> piece_of(std::span<const std::byte> header) {
-  if (header.size() != header_bytes) return std::nullopt;
-  UcxPiece piece;
-  std::ranges::copy(header.first(piece.token.size()), piece.token.begin());
-  piece.block = storage::number_at<std::int64_t>(header, 16);
-  const auto at_end = storage::number_at<std::uint8_t>(header, 24);
-  piece.at_end = at_end == 1;
-  piece.before = storage::number_at<std::int64_t>(header, 25);
-  piece.total = storage::number_at<std::int64_t>(header, 33);
-  return at_end > 1 ? std::nullopt : std::optional(piece);
 }
 
 // A context of its own, with one worker.
@@ -352,7 +325,7 @@ class Sender final : public UcxSender {
 
  private:
   struct Sending {
-    Header header{};  // UCX reads it until the request has ended
+    UcxHeader header{};  // UCX reads it until the request has ended
     void* request = nullptr;
   };
 

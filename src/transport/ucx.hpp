@@ -4,7 +4,7 @@
 //
 // clang-format off
 //     Attach, Attached      over the connection: addresses of both workers, and a token
-//     piece                 over UCX: token, block, what came before, bytes (UcxPiece)
+//     piece                 over UCX: token, block, what came before, checksum, bytes (UcxPiece)
 //     Brought               over the connection: all bytes of the block are there
 // clang-format on
 //
@@ -32,20 +32,9 @@
 
 #include "common/status.hpp"
 #include "transport/messages.hpp"
+#include "transport/ucx_piece.hpp"
 
 namespace weir::transport {
-
-// Bytes for a block, as they come.
-struct UcxPiece {
-  Nonce token{};
-  std::int64_t block = 0;
-  bool at_end = false;      // as in BlockBytes
-  std::int64_t before = 0;  // bytes of the same part of the block that were sent before
-  std::int64_t total = 0;   // bytes that the block gets in all, of both parts
-};
-
-// Bytes of one active message: they stay in the caches of both sides' processors.
-inline constexpr std::int64_t ucx_piece_bytes = std::int64_t{64} << 10;
 
 // Returns the version of UCX that this process can use, such as "1.13". Fails if Weir was built
 // without UCX, or if its library is not on this node or has another major version.

@@ -57,6 +57,7 @@ class Ucx : public testing::Test {
     EXPECT_EQ(piece.block, 5);
     std::int64_t& part = piece.at_end ? end_ : begin_;
     EXPECT_EQ(piece.before, part);
+    is_whole_ = piece.checksum == checksum_of(piece, bytes);
     const std::int64_t at = piece.at_end ? ucx_block_bytes - part - std::ssize(bytes) : part;
     ASSERT_LE(begin_ + end_ + std::ssize(bytes), ucx_block_bytes);
     std::ranges::copy(bytes, arrived_.begin() + at);
@@ -91,6 +92,7 @@ class Ucx : public testing::Test {
   std::int64_t end_ = 0;
   std::optional<std::int64_t> told_;
   int pieces_ = 0;
+  bool is_whole_ = false;  // the last piece
   std::set<UcxReceiver::Client> lost_;
 };
 
@@ -114,11 +116,27 @@ TEST_F(Ucx, BringsWhatIsInABlock) {
     ASSERT_GT(filled.extents(), 0);
     const Status brought = carrier->bring(5, filled);
     ASSERT_TRUE(brought.ok()) << brought.error().text();
+    EXPECT_TRUE(is_whole_);
     EXPECT_EQ(begin_, std::ssize(filled.data()));
     EXPECT_EQ(end_, std::ssize(filled.table()));
     EXPECT_TRUE(std::equal(filled.data().begin(), filled.data().end(), arrived_.begin()));
     EXPECT_TRUE(std::equal(filled.table().begin(), filled.table().end(), arrived_.end() - end_));
   }
+}
+
+TEST_F(Ucx, ChecksumsTellDamagedPieces) {
+  std::vector<std::byte> bytes(1000, std::byte{7});
+  UcxPiece piece{.token = token_, .block = 5, .total = 1000};
+  piece.checksum = checksum_of(piece, bytes);
+  bytes[999] ^= std::byte{1};
+  ASSERT_TRUE(sender_->send(piece, bytes).ok());
+  serve_until([&] { return pieces_ == 1 && sender_->unsent() == 0; });
+  EXPECT_FALSE(is_whole_);
+  begin_ = 0;
+  bytes[999] ^= std::byte{1};
+  ASSERT_TRUE(sender_->send(piece, bytes).ok());
+  serve_until([&] { return pieces_ == 2; });
+  EXPECT_TRUE(is_whole_);
 }
 
 TEST_F(Ucx, TakesNothingWithoutTheToken) {
