@@ -430,7 +430,7 @@ class Server {
     if (files == nullptr) {
       files = std::make_shared<SessionFiles>(
           memory_.all(), settings_.block_bytes, spill_.get(), root_ ? &*root_ : nullptr,
-          settings_.drops,
+          settings_.writes_by,
           std::min(settings_.threads, static_cast<int>(std::thread::hardware_concurrency())));
     }
     return *files;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/status.hpp"
+#include "stager/session_files.hpp"
 #include "transport/authenticator.hpp"
 
 namespace weir::stager {
@@ -46,8 +47,7 @@ struct ServerSettings {
   // The stager ends as soon as the programs that it has served have ended and nothing is left to be
   // stored, whoever else is connected.
   bool until_programs_end = false;
-  // Drops all data instead of writing them to files, for benchmarks that measure everything else.
-  bool drops = false;
+  WritesBy writes_by = WritesBy::page_cache;
 };
 
 // Serves until it is told to stop. `ready` is called when programs can connect; `say` gets lines

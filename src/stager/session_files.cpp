@@ -34,6 +34,13 @@ constexpr std::int64_t most_slab_bytes = std::int64_t{64} << 20;
 // Chunks in a message to the stager of rank 0.
 constexpr std::size_t most_told_chunks = std::size_t{1} << 16;
 
+// Bytes of a job in one file from which on they may bypass the page cache: another descriptor of
+// the file costs more than it saves where they are less.
+constexpr std::int64_t least_direct_bytes = std::int64_t{1} << 20;
+
+// Files that are open for writes past the page cache, of which each has two more descriptors.
+constexpr std::size_t most_direct_files = 16;
+
 // Returns what each of the parts of an encoding gets, in the order of arrival.
 std::vector<std::vector<BlockExtent>> shares_of(std::span<const BlockExtent> extents,
                                                 std::size_t parts, std::int64_t block_bytes) {
@@ -126,14 +133,16 @@ std::size_t count_apart(std::span<const BlockExtent> extents) {
 }  // namespace
 
 SessionFiles::SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes,
-                           const SpillFile* spill, const storage::RootFolder* root, bool drops,
+                           const SpillFile* spill, const storage::RootFolder* root, WritesBy by,
                            int encoders)
     : memory_(memory),
       block_bytes_(block_bytes),
       spill_(spill),
       root_(root),
+      by_(by),
       encoders_(encoders),
-      files_(drops ? storage::make_null_engine() : storage::make_background_engine()) {}
+      files_(by == WritesBy::dropping ? storage::make_null_engine()
+                                      : storage::make_background_engine()) {}
 
 Status SessionFiles::execute(const Write& job) {
   Status done = read_back(job.spilled);
@@ -198,7 +207,27 @@ Status SessionFiles::write_file(const transport::NameFile& named,
   if (!file) return file.error();
   written_.insert_or_assign(named.path, storage::identity_of(named.path));
   files_.written(named.path, storage::DataFileCache::Closing::leaves_to_sync);
-  return write_all(files_.engine(), *file.value(), extents);
+  std::int64_t bytes = 0;
+  for (const BlockExtent& one : extents) bytes += one.bytes;
+  if (by_ != WritesBy::direct_io || bytes < least_direct_bytes) {
+    return write_all(files_.engine(), *file.value(), extents);
+  }
+  const auto direct = open_direct(named.path, opening.known);
+  if (!direct) return direct.error();
+  return write_all(*direct_engine_, *direct.value(), extents);
+}
+
+Result<storage::EngineFile*> SessionFiles::open_direct(const std::string& path,
+                                                       const storage::KnownFile* is_known) {
+  const auto known = direct_files_.find(path);
+  if (known != direct_files_.end()) return known->second.get();
+  if (direct_engine_ == nullptr) {
+    direct_engine_ = storage::make_direct_engine(storage::make_background_engine());
+  }
+  if (direct_files_.size() == most_direct_files) direct_files_.clear();
+  auto opened = direct_engine_->open(path, {.write = true, .known = is_known});
+  if (!opened) return opened.error();
+  return direct_files_.emplace(path, std::move(opened).value()).first->second.get();
 }
 
 Status SessionFiles::write_all(storage::Engine& engine, storage::EngineFile& file,
@@ -395,6 +424,7 @@ void SessionFiles::close_removed(const std::string& path) {
   if (before == written_.end()) return;
   const auto now = storage::identity_of(path);
   if (now && now == before->second) return;
+  direct_files_.erase(path);
   (void)files_.close(path);  // nobody can read what may be lost with it
 }
 
@@ -439,6 +469,7 @@ Status SessionFiles::write_ranges(storage::Engine& engine, storage::EngineFile& 
 // After this nothing of the step is left here: files may get other names, and other files their
 // names.
 Status SessionFiles::settle(storage::StepDurability durability, std::uint64_t step) {
+  direct_files_.clear();
   if (Status settled = settle_encodings(durability, step); !settled.ok()) {
     Error lost = settled.error();
     lost.message += ": data of the step are lost";

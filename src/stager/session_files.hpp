@@ -25,13 +25,21 @@
 
 namespace weir::stager {
 
+// How SessionFiles writes bytes to files.
+enum class WritesBy : std::uint8_t {
+  page_cache,
+  direct_io,  // long stretches of files bypass the page cache
+  dropping,   // nothing is written, for benchmarks
+};
+
 class SessionFiles {
  public:
   // `memory`: all blocks of the stager, each of `block_bytes`. `spill` may be null if nothing is
-  // spilled. `root`: nothing is stored outside this folder; null: anything may be. With `drops`,
-  // what would be written to files is dropped. A job encodes chunks by at most `encoders` threads.
+  // spilled. `root`: nothing is stored outside this folder; null: anything may be. A job encodes
+  // chunks by at most `encoders` threads.
   SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes, const SpillFile* spill,
-               const storage::RootFolder* root, bool drops = false, int encoders = 1);
+               const storage::RootFolder* root, WritesBy by = WritesBy::page_cache,
+               int encoders = 1);
 
   // Write the bytes; end the stager's share of a step: make durable what was written, and return
   // which chunks were encoded; and end a step: the same, and change the header of the file. One
@@ -54,6 +62,9 @@ class SessionFiles {
   [[nodiscard]] Status settle(storage::StepDurability durability, std::uint64_t step = 0);
   [[nodiscard]] Status write(const Write& job);
   Status write_file(const transport::NameFile& named, std::span<const BlockExtent> extents);
+  // Opens the file for writes past the page cache, until its step ends.
+  Result<storage::EngineFile*> open_direct(const std::string& path,
+                                           const storage::KnownFile* is_known);
   // Encodes chunks and writes them. What is left of a chunk after a job is read again by the next.
   Status write_encoded(const transport::NameFile& named, std::span<const BlockExtent> extents);
   Status write_all(storage::Engine& engine, storage::EngineFile& file,
@@ -96,10 +107,14 @@ class SessionFiles {
   std::int64_t block_bytes_;
   const SpillFile* spill_;
   const storage::RootFolder* root_;
+  WritesBy by_;
   int encoders_;
   std::vector<std::byte> read_back_;  // for the job under way
   std::vector<std::size_t> read_to_;  // where in it each spilled block begins
   storage::OpenFiles files_;
+  std::unique_ptr<storage::Engine> direct_engine_;  // null until it is used
+  // By path. They are also open in files_, which makes them durable.
+  std::map<std::string, std::unique_ptr<storage::EngineFile>> direct_files_;
   Encodings encodings_;  // since the last commit, or, with a table, that of their step
   struct FreeSpace {
     explicit FreeSpace(const storage::FileSpaceAllocator& free) : space(free) {}

@@ -45,7 +45,8 @@ class SessionFilesInShards : public testing::TestWithParam<int> {
   }
   // Writes elements as one job, from the values that they are to have.
   Status write(std::int64_t first, std::int64_t count, const Change& change = {}) {
-    SessionFiles files(memory_, std::ssize(memory_), nullptr, nullptr, false, GetParam());
+    SessionFiles files(memory_, std::ssize(memory_), nullptr, nullptr, WritesBy::page_cache,
+                       GetParam());
     return write_by(files, first, count, change);
   }
   Status write_by(SessionFiles& files, std::int64_t first, std::int64_t count,

@@ -1,10 +1,14 @@
 #include "stager/session_files.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -16,6 +20,7 @@
 #include "formats/file_map_message.hpp"
 #include "formats/format.hpp"
 #include "sections/read_section.hpp"
+#include "system/file.hpp"
 #include "system/test_folder.hpp"
 #include "system/test_text.hpp"
 
@@ -83,6 +88,93 @@ TEST(SessionFiles, WriteSpilledBytesAndThoseInMemory) {
   EXPECT_EQ(refused.error().code, ErrorCode::corrupt);
   ASSERT_TRUE(files.execute(Seal{}).ok());
   EXPECT_EQ(storage::text_of(path), "aabbbbccdd");
+}
+
+// Returns how many of these pages of the file are in the page cache.
+std::int64_t cached_pages(const std::string& path, std::int64_t first, std::int64_t count) {
+  constexpr std::int64_t page_bytes = 4096;
+  const auto file = storage::File::open(path, {});
+  EXPECT_TRUE(file);
+  void* const mapped = ::mmap(nullptr, static_cast<std::size_t>(count * page_bytes), PROT_READ,
+                              MAP_SHARED, file.value().descriptor(), first * page_bytes);
+  EXPECT_NE(mapped, MAP_FAILED);
+  std::vector<unsigned char> resident(static_cast<std::size_t>(count));
+  EXPECT_EQ(::mincore(mapped, static_cast<std::size_t>(count * page_bytes), resident.data()), 0);
+  ::munmap(mapped, static_cast<std::size_t>(count * page_bytes));
+  return std::ranges::count_if(resident, [](unsigned char one) { return (one & 1) != 0; });
+}
+
+bool has_direct_io(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
+  if (file >= 0) ::close(file);
+  return file >= 0;
+}
+
+// Whether the page cache has the whole pages of a job that begins and ends within a page.
+TEST(SessionFiles, WriteLongStretchesPastThePageCacheIfTheyAreTold) {
+  constexpr std::int64_t least = std::int64_t{1} << 20;
+  constexpr std::int64_t begin = 1000;
+  constexpr std::int64_t row = 1000;  // as a block has what is next to other ranks' bytes
+  struct Case {
+    std::int64_t bytes;
+    WritesBy by;
+    bool is_direct;
+  };
+  for (const Case& one :
+       {Case{least, WritesBy::direct_io, true}, Case{least - 1, WritesBy::direct_io, false},
+        Case{least, WritesBy::page_cache, false}}) {
+    SCOPED_TRACE(one.bytes);
+    storage::TestFolder folder;
+    const std::string path = folder.path("f");
+    storage::write_text(path, "before");
+    if (!has_direct_io(path)) GTEST_SKIP() << "the file system of " << path << " has no O_DIRECT";
+    std::vector<std::byte> memory(static_cast<std::size_t>(one.bytes));
+    for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::byte>(i % 251);
+    SessionFiles files(memory, one.bytes, nullptr, nullptr, one.by);
+    Write job{.job = 1,
+              .session = 1,
+              .files = {{.file = 1, .path = path, .bytes_when_made = 0, .known = std::nullopt}},
+              .extents = {}};
+    for (std::int64_t at = 0; at < one.bytes; at += row) {
+      job.extents.push_back({.block = 0,
+                             .at = at,
+                             .bytes = std::min(row, one.bytes - at),
+                             .file = 0,
+                             .offset = begin + at});
+    }
+    std::ranges::reverse(job.extents);
+    const Status written = files.execute(job);
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    ASSERT_TRUE(files.execute(Seal{}).ok());
+    const std::int64_t pages = (begin + one.bytes) / 4096 - 1;
+    EXPECT_EQ(cached_pages(path, 1, pages), one.is_direct ? 0 : pages);
+    const std::string now = storage::text_of(path);
+    ASSERT_EQ(now.size(), memory.size() + begin);
+    EXPECT_EQ(now.substr(0, 6), "before");
+    EXPECT_EQ(std::memcmp(now.data() + begin, memory.data(), memory.size()), 0);
+  }
+}
+
+// A file that took the place of the one that was written gets nothing of the next step's.
+TEST(SessionFiles, WritePastThePageCacheToTheFileThatHasTheNameNow) {
+  constexpr std::int64_t bytes = std::int64_t{1} << 20;
+  storage::TestFolder folder;
+  const std::string path = folder.path("f");
+  std::vector<std::byte> memory(bytes, std::byte{'a'});
+  SessionFiles files(memory, bytes, nullptr, nullptr, WritesBy::direct_io);
+  const Write job{.job = 1,
+                  .session = 1,
+                  .files = {{.file = 1, .path = path, .bytes_when_made = 0, .known = std::nullopt}},
+                  .extents = {{.block = 0, .at = 0, .bytes = bytes, .file = 0, .offset = 0}}};
+  storage::write_text(path, "");
+  ASSERT_TRUE(files.execute(job).ok());
+  std::filesystem::rename(path, folder.path("old"));
+  storage::write_text(path, "");
+  std::ranges::fill(memory, std::byte{'b'});
+  ASSERT_TRUE(files.execute(job).ok());  // the step was given up, and begins again
+  ASSERT_TRUE(files.execute(Seal{}).ok());
+  EXPECT_EQ(storage::text_of(path), std::string(bytes, 'b'));
+  EXPECT_EQ(storage::text_of(folder.path("old")), std::string(bytes, 'a'));
 }
 
 // Everything that can be named: files, locks, documents below a file, and what lies beside it.
@@ -258,7 +350,7 @@ class SessionFilesEncode : public testing::TestWithParam<int> {
 
 TEST_P(SessionFilesEncode, ChunksAndEnterThemInTheTableOfTheFile) {
   std::vector<std::byte> blocks = memory();
-  SessionFiles files(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+  SessionFiles files(blocks, half_bytes(), nullptr, nullptr, WritesBy::page_cache, GetParam());
   for (const std::int64_t half : {0, 1}) {
     const Status written = write_half(files, half, 4);
     ASSERT_TRUE(written.ok()) << written.error().text();
@@ -272,7 +364,7 @@ TEST_P(SessionFilesEncode, ChunksAndEnterThemInTheTableOfTheFile) {
 TEST_P(SessionFilesEncode, NothingThatAnotherStepOfTheFileHasGivenUp) {
   std::vector<std::byte> blocks = memory();
   std::vector<std::byte> wrong(blocks.size(), std::byte{1});
-  SessionFiles files(wrong, half_bytes(), nullptr, nullptr, false, GetParam());
+  SessionFiles files(wrong, half_bytes(), nullptr, nullptr, WritesBy::page_cache, GetParam());
   ASSERT_TRUE(write_half(files, 0, 4).ok());
   ASSERT_TRUE(write_half(files, 1, 4).ok());
   std::ranges::copy(blocks, wrong.begin());
@@ -285,7 +377,7 @@ TEST_P(SessionFilesEncode, NothingThatAnotherStepOfTheFileHasGivenUp) {
 
 TEST_P(SessionFilesEncode, WithoutKeepingStepsThatWereGivenUp) {
   std::vector<std::byte> blocks = memory();
-  SessionFiles files(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+  SessionFiles files(blocks, half_bytes(), nullptr, nullptr, WritesBy::page_cache, GetParam());
   ASSERT_TRUE(write_half(files, 0, 4).ok());
   const auto open = times_open();
   ASSERT_GT(open, 0);
@@ -297,7 +389,7 @@ TEST_P(SessionFilesEncode, WithoutKeepingStepsThatWereGivenUp) {
 
 TEST_P(SessionFilesEncode, NothingInATableWithoutAStepOrOutsideTheirRoot) {
   std::vector<std::byte> blocks = memory();
-  SessionFiles files(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+  SessionFiles files(blocks, half_bytes(), nullptr, nullptr, WritesBy::page_cache, GetParam());
   const Status without = write_half(files, 0, 0);
   ASSERT_FALSE(without.ok());
   EXPECT_NE(without.error().text().find("within a step"), std::string::npos);
@@ -312,8 +404,8 @@ TEST_P(SessionFilesEncode, NothingInATableWithoutAStepOrOutsideTheirRoot) {
 
 TEST_P(SessionFilesEncode, TheirChunksOfAStepThatAnotherStagerPublishes) {
   std::vector<std::byte> blocks = memory();
-  SessionFiles home(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
-  SessionFiles joined(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+  SessionFiles home(blocks, half_bytes(), nullptr, nullptr, WritesBy::page_cache, GetParam());
+  SessionFiles joined(blocks, half_bytes(), nullptr, nullptr, WritesBy::page_cache, GetParam());
   ASSERT_TRUE(write_elements(joined, 1, 4, 2).ok());
   ASSERT_TRUE(write_elements(home, 0, 2, 2).ok());
   // A chunk of which both parts come to the same stager has its last place.
@@ -339,8 +431,8 @@ TEST_P(SessionFilesEncode, ChunksThatAreToldInMessagesOfBoundedLength) {
     SCOPED_TRACE(chunks);
     make_chunks(chunks);
     std::vector<std::byte> blocks = memory();
-    SessionFiles home(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
-    SessionFiles joined(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+    SessionFiles home(blocks, half_bytes(), nullptr, nullptr, WritesBy::page_cache, GetParam());
+    SessionFiles joined(blocks, half_bytes(), nullptr, nullptr, WritesBy::page_cache, GetParam());
     ASSERT_TRUE(write_elements(joined, 1, 0, 2 * static_cast<std::int64_t>(chunks)).ok());
     const auto told = seal(joined);
     ASSERT_TRUE(told.ok()) << told.error().text();
@@ -355,8 +447,8 @@ TEST_P(SessionFilesEncode, ChunksThatAreToldInMessagesOfBoundedLength) {
 
 TEST_P(SessionFilesEncode, NothingOfAStepWhoseChunksOthersTellWrongly) {
   std::vector<std::byte> blocks = memory();
-  SessionFiles home(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
-  SessionFiles joined(blocks, half_bytes(), nullptr, nullptr, false, GetParam());
+  SessionFiles home(blocks, half_bytes(), nullptr, nullptr, WritesBy::page_cache, GetParam());
+  SessionFiles joined(blocks, half_bytes(), nullptr, nullptr, WritesBy::page_cache, GetParam());
   ASSERT_TRUE(write_elements(home, 0, 0, 2).ok());
   ASSERT_TRUE(write_elements(joined, 1, 1, 1).ok());
   const auto told = seal(joined);

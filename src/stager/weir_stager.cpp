@@ -38,6 +38,8 @@ struct Options {
   weir::stager::ServerSettings server;
   std::string carrier;
   std::string authentication;
+  std::string engine;
+  bool drops = false;
   bool report = false;
   bool stop = false;
   bool detach = false;
@@ -62,7 +64,6 @@ int& threads_of(Options& options) { return options.server.threads; }
 int& receivers_of(Options& options) { return options.server.receivers; }
 double& idle_of(Options& options) { return options.server.idle_seconds; }
 bool& until_of(Options& options) { return options.server.until_programs_end; }
-bool& drops_of(Options& options) { return options.server.drops; }
 
 // No variable sets --drop, so that one left in a job script loses no data.
 constexpr const char* drop_variable = "WEIR_DROP";
@@ -160,9 +161,18 @@ weir::FieldSettings<Options> options_table() {
        "stager-idle-seconds",
        "end after so long without a program and without work; 0: stay",
        {.default_value = "0", .metavar = "seconds", .range = {0, 1e9}}},
+      {&Options::engine,
+       "stager-engine",
+       "how files are written: automatic, through the page cache; or direct-io, 1 MiB and more of "
+       "a "
+       "file past it, which takes less of the processors, and less time on slow storage",
+       {.kind = SettingKind::choice,
+        .default_value = "automatic",
+        .metavar = "name",
+        .choices = {"automatic", "direct-io"}}},
       {until_of, "until-programs-end",
        "end as soon as the programs that it has served have ended and everything is stored"},
-      {drops_of, "drop",
+      {&Options::drops, "drop",
        "drop all data instead of storing them, for benchmarks; needs --stager-socket with a path "
        "where no other program looks for a stager"},
       {&Options::report, "report", "print, as JSON, what the stager that runs holds, and for whom"},
@@ -349,7 +359,9 @@ int main(int argc, char** argv) {
   settings.offers_ucx = options.carrier == "ucx";
   settings.authentication = weir::transport::parse_authentication(options.authentication)
                                 .value_or(weir::transport::Authentication::cookie);
-  if (settings.drops) {
+  if (options.engine == "direct-io") settings.writes_by = weir::stager::WritesBy::direct_io;
+  if (options.drops) {
+    settings.writes_by = weir::stager::WritesBy::dropping;
     if (weir::Status alone = check_drop(resolved.value().settings, settings.socket); !alone.ok()) {
       return fail(alone.error());
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import os
 import re
 import resource
@@ -522,3 +524,62 @@ def test_the_command_starts_a_stager_that_spills_and_has_a_journal(tmp_path: Pat
         assert ", with a journal" in shown
     finally:
         assert stage("stop").returncode == 0
+
+
+STEP_OF_ONE_RANK = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import weir
+session = weir.Session(MPI.COMM_WORLD, staging="node")
+file = session.create_file(sys.argv[1], format="raw")
+array = file.define("a", (1 << 20,), "float64", steps=True)
+file.begin_step()
+array.write(session.distribution((1 << 20,), "BLOCK"), np.arange(1 << 20, dtype=np.float64))
+file.end_step()
+file.close()
+session.close()
+"""
+
+
+def cached_pages(path: Path) -> int:
+    """Return how many of a file's pages are in the page cache."""
+    pages = -(-path.stat().st_size // mmap.PAGESIZE)
+    resident = (ctypes.c_ubyte * pages)()
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        first = (ctypes.c_ubyte * len(mapped)).from_buffer(mapped)
+        libc = ctypes.CDLL(None, use_errno=True)
+        told = libc.mincore(ctypes.byref(first), ctypes.c_size_t(len(mapped)), resident)
+        del first
+    assert told == 0, os.strerror(ctypes.get_errno())
+    return sum(one & 1 for one in resident)
+
+
+def test_a_stager_writes_past_the_page_cache_if_it_is_told(tmp_path: Path) -> None:
+    probe = tmp_path / "probe"
+    probe.touch()
+    try:
+        os.close(os.open(probe, os.O_RDWR | os.O_DIRECT))
+    except OSError:
+        pytest.skip(f"the file system of {tmp_path} has no O_DIRECT")
+    cached = {}
+    for engine in ("automatic", "direct-io"):
+        place = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
+        variables = os.environ | Stager(place).variables()
+
+        def execute(*words: str, variables: dict[str, str] = variables) -> None:
+            subprocess.run([sys.executable, *words], env=variables, capture_output=True,
+                           text=True, timeout=STORED_SECONDS, check=True)  # fmt: skip
+
+        path = tmp_path / f"{engine}.raw"
+        execute("-m", "weir.cli", "stage", "start", "--memory", "64m", "--engine", engine)
+        try:
+            execute("-c", STEP_OF_ONE_RANK, str(path))
+        finally:
+            execute("-m", "weir.cli", "stage", "stop")
+        # Nobody reads the file before its pages are counted.
+        cached[engine] = cached_pages(path) * mmap.PAGESIZE
+        with weir.open(path) as file:
+            assert np.array_equal(np.asarray(file["a"][0]), np.arange(1 << 20))
+    assert cached["automatic"] >= 8 << 20
+    assert cached["direct-io"] <= 1 << 20
