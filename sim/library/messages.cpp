@@ -29,6 +29,8 @@ void end(MessageSide& side) {
 void deliver(const MessageSide& sent, MessageSide& awaited) {
   awaited.is_cut = sent.bytes > awaited.bytes;
   awaited.bytes = std::min(awaited.bytes, sent.bytes);
+  // Messages of data, and no others, are not kept.
+  if (sent.system->payload_is_unread && !sent.is_kept) return;
   std::copy_n(sent.data, awaited.bytes, awaited.room);
 }
 

@@ -22,6 +22,9 @@ namespace sg4 = simgrid::s4u;
 
 constexpr const char* instance = "library";
 
+// Of a step of all ranks. More payload is not copied if nobody reads it.
+constexpr std::int64_t most_copied_bytes = std::int64_t{256} << 20;
+
 class Job {
  public:
   Job(const Description& asked, const Planned& planned, Storage storage)
@@ -32,6 +35,8 @@ class Job {
     system_.asked = &asked_;
     system_.rates = rates_of(asked, planned.flows.bytes);
     if (storage == Storage::keeps_bytes) system_.kept = storage::make_posix_engine();
+    system_.payload_is_unread =
+        storage == Storage::drops_bytes && planned.flows.bytes > most_copied_bytes;
     system_.operations = &operations_;
     system_.strategy = planned.parameters.strategy;
     system_.ranks.resize(static_cast<std::size_t>(asked.ranks()));

@@ -40,6 +40,9 @@ struct SimulatedSystem {
     std::int64_t users = 0;
   };
   std::map<std::pair<std::uint64_t, std::uint64_t>, Mapping> mappings;  // by device and inode
+  // Nobody reads what ranks send, and it is so much that all ranks have one memory for it and copy
+  // none of it.
+  bool payload_is_unread = false;
   // Moves bytes to and from the files in which the simulated storage keeps them, in no simulated
   // time; null: it keeps none.
   std::unique_ptr<storage::Engine> kept;

@@ -21,6 +21,10 @@ using weir::sim::this_rank;
 // The library takes a time of 0 for none.
 constexpr double clock_begins_at_seconds = 1;
 
+// In place of a device: memory that belongs to no file. The number of its bytes is then in place of
+// an inode.
+constexpr std::uint64_t no_device = 0;
+
 }  // namespace
 
 extern "C" {
@@ -34,14 +38,18 @@ int __wrap_clock_gettime(clockid_t clock, timespec* now) {
   return 0;
 }
 
-// All ranks of a node find the words on which they sleep at the same address.
+// All ranks of a node find the words on which they sleep at the same address. Memory of no file is
+// for payload, and all ranks have the same if nobody reads it.
 void* __real_mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset);
 void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) {
   struct stat facts {};
-  if (file < 0 || (flags & MAP_SHARED) == 0 || ::fstat(file, &facts) != 0) {
+  const bool of_a_file = file >= 0 && (flags & MAP_SHARED) != 0 && ::fstat(file, &facts) == 0;
+  SimulatedSystem& system = *this_rank().system;
+  if (!of_a_file && (file >= 0 || !system.payload_is_unread)) {
     return __real_mmap(at, bytes, protection, flags, file, offset);
   }
-  SimulatedSystem::Mapping& mapping = this_rank().system->mappings[{facts.st_dev, facts.st_ino}];
+  SimulatedSystem::Mapping& mapping = of_a_file ? system.mappings[{facts.st_dev, facts.st_ino}]
+                                                : system.mappings[{no_device, bytes}];
   if (mapping.users == 0) {
     mapping.memory = __real_mmap(at, bytes, protection, flags, file, offset);
     if (mapping.memory == MAP_FAILED) return MAP_FAILED;

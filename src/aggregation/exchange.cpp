@@ -198,7 +198,7 @@ void Exchange::begin_message(MessageSlots::Slot& slot, plan::Piece piece,
                                                     .carries = carries});
   const std::int64_t bytes = MessageSlots::bytes_of(slot);
   if (message.data == nullptr) {
-    message.own_data.resize(static_cast<std::size_t>(bytes));
+    message.own_data.make_room(bytes);
     message.data = message.own_data.data();
   }
   const int aggregator = aggregator_of(message);

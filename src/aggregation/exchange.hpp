@@ -32,6 +32,7 @@
 #include "aggregation/gathering.hpp"
 #include "aggregation/message_slots.hpp"
 #include "aggregation/move.hpp"
+#include "common/scratch_memory.hpp"
 #include "plan/cached_pieces.hpp"
 #include "plan/node_messages.hpp"
 #include "plan/rank_pieces.hpp"
@@ -75,8 +76,8 @@ class Exchange final : public Move {
     plan::Piece piece;
     plan::NodeShare share;  // of this rank
     std::byte* data = nullptr;
-    std::vector<std::byte> own_data{};  // for a message that is longer than a slot
-    bool carries = false;               // this rank is the courier
+    ScratchMemory own_data{};  // for a message that is longer than a slot
+    bool carries = false;      // this rank is the courier
     bool started = false;
     ranks::Pending pending{};
     Ask ask{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "aggregation/payload_copy.hpp"
 #include "aggregation/share_copy.hpp"
 #include "common/clock.hpp"
 
@@ -91,9 +92,7 @@ void Gathering::find_contributors(Buffer& buffer) {
     buffer.messages.push_back({std::move(one), message_bytes});
     message_bytes += bytes;
   }
-  if (buffer.message_data.size() < static_cast<std::size_t>(message_bytes)) {
-    buffer.message_data.resize(static_cast<std::size_t>(message_bytes));
-  }
+  buffer.message_data.make_room(message_bytes);
 }
 
 bool Gathering::is_disjoint(const plan::Piece& piece) const {
@@ -191,13 +190,11 @@ Status Gathering::fill(const Buffer& buffer, std::byte* data) {
     if (target == Target::cached) return move(buffer, data);
     // The system stores through the caches. It therefore fills staging memory, in the caches of
     // this rank's core, from which data are copied past the caches of other cores.
-    if (staging_.size() < static_cast<std::size_t>(bytes)) {
-      staging_.resize(static_cast<std::size_t>(bytes));
-    }
+    staging_.make_room(bytes);
     Status filled = move(buffer, staging_.data());
     array::StridedCopy whole;
     whole.bytes = bytes;
-    whole.run(staging_.data(), data, Target::streamed);
+    copy_payload(whole, staging_.data(), data, Target::streamed);
     return filled;
   });
 }

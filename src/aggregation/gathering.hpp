@@ -15,6 +15,7 @@
 
 #include "aggregation/move.hpp"
 #include "aggregation/piece_transfer.hpp"
+#include "common/scratch_memory.hpp"
 #include "plan/cached_pieces.hpp"
 #include "plan/node_messages.hpp"
 #include "plan/rank_pieces.hpp"
@@ -62,7 +63,7 @@ class Gathering {
     ranks::PendingSet pending;  // one for each message
     ranks::PendingSet asks;
     Ask ask{};
-    std::vector<std::byte> message_data;
+    ScratchMemory message_data;
   };
 
   void find_next();
@@ -96,7 +97,7 @@ class Gathering {
   std::vector<std::int64_t> open_;
   std::vector<Buffer> buffers_;
   PieceTransfer transfer_;
-  std::vector<std::byte> staging_;  // memory for one piece, used by this rank alone
+  ScratchMemory staging_;  // memory for one piece, used by this rank alone
   Status status_;
 };
 

@@ -1,6 +1,6 @@
 #include "aggregation/share_copy.hpp"
 
-#include "array/byte_swap.hpp"
+#include "aggregation/payload_copy.hpp"
 #include "plan/meeting_blocks.hpp"
 
 namespace weir::aggregation {
@@ -56,9 +56,11 @@ std::int64_t copy_memory_and_buffer(const plan::Plan& plan, const plan::Piece& p
     const MemoryPiece& own = memory_of(parts, block, slab);
     const std::int64_t swapped = swapped_in(parts, slab.array);
     if (to_buffer) {
-      plan::memory_to_buffer(block, *own.layout, slab).run(own.data, buffer, target, swapped);
+      copy_payload(plan::memory_to_buffer(block, *own.layout, slab), own.data, buffer, target,
+                   swapped);
     } else {
-      plan::buffer_to_memory(block, *own.layout, slab).run(buffer, own.data, target, swapped);
+      copy_payload(plan::buffer_to_memory(block, *own.layout, slab), buffer, own.data, target,
+                   swapped);
     }
   });
 }
@@ -78,16 +80,16 @@ std::int64_t copy_as_known(const plan::CachedPieces::Copies& copies, bool to_buf
     const std::byte* const from = to_buffer ? own : shared;
     std::byte* const to = to_buffer ? shared : own;
     if (target == Target::cached) {
-      array::copy_swapped(from, to, one.bytes, swapped_in(parts, one.array));
+      copy_payload(from, to, one.bytes, swapped_in(parts, one.array));
     } else {
       array::StridedCopy run;
       run.bytes = one.bytes;
-      run.run(from, to, target, swapped_in(parts, one.array));
+      copy_payload(run, from, to, target, swapped_in(parts, one.array));
     }
   }
   for (const plan::CachedPieces::Other& one : copies.others) {
     std::byte* const own = memory(one);
-    one.copy.run(to_buffer ? own : buffer, to_buffer ? buffer : own, target,
+    copy_payload(one.copy, to_buffer ? own : buffer, to_buffer ? buffer : own, target,
                  swapped_in(parts, one.array));
   }
   return copies.bytes;
@@ -103,11 +105,11 @@ std::int64_t copy_memory_and_message(const plan::Plan& plan, const plan::Piece& 
     const MemoryPiece& own = memory_of(parts, block, slab);
     const std::int64_t swapped = swapped_in(parts, slab.array);
     if (to_message) {
-      plan::memory_to_message(block, *own.layout, order)
-          .run(own.data, message, Target::cached, swapped);
+      copy_payload(plan::memory_to_message(block, *own.layout, order), own.data, message,
+                   Target::cached, swapped);
     } else {
-      plan::message_to_memory(block, *own.layout, order)
-          .run(message, own.data, Target::cached, swapped);
+      copy_payload(plan::message_to_memory(block, *own.layout, order), message, own.data,
+                   Target::cached, swapped);
     }
   });
 }
@@ -118,9 +120,9 @@ std::int64_t copy_message_and_buffer(const plan::Plan& plan, const plan::Piece& 
   return copy_blocks(plan, piece, rank, [&](const auto& block, const plan::Slab& slab) {
     const array::Order order = order_of(plan, slab);
     if (to_buffer) {
-      plan::message_to_buffer(block, slab, order).run(message, buffer);
+      copy_payload(plan::message_to_buffer(block, slab, order), message, buffer);
     } else {
-      plan::buffer_to_message(block, slab, order).run(buffer, message);
+      copy_payload(plan::buffer_to_message(block, slab, order), buffer, message);
     }
   });
 }

@@ -307,6 +307,29 @@ def test_all_bytes_of_sink_are_accounted_for(strategy: str, counts: bool) -> Non
 
 
 @needs_simulator
+@pytest.mark.parametrize(
+    ("platform", "asked"),
+    [
+        ("intrepid", sink(64, strategy="two-phase", aggregators=16, bytes=8 << 20, buffer=1 << 20)),
+        ("intrepid", sink(64, strategy="posix", bytes=8 << 20, buffer=1 << 20)),
+        # Every node but one sends its data to aggregators on others.
+        ("made-up", messages(384, strategy="two-phase", bytes=1 << 20, buffer=1 << 20)),
+    ],
+    ids=["sink", "posix", "messages"],
+)
+def test_much_payload_takes_no_memory(platform: str, asked: Asked) -> None:
+    described = find_platform(platform)
+    at_library = replace(asked, level="library", steps=1)
+    plan = simulate(described, plan_beside(at_library) if at_library.runs_bench else asked)
+    ran = simulate(described, at_library)
+    assert ran.bytes > 300 << 20
+    assert ran.cost.peak_memory_bytes < ran.bytes / 2
+    assert ran.seconds == pytest.approx(plan.seconds, rel=0.05)
+    for name in COUNTS:
+        assert getattr(ran, name) == getattr(plan, name), name
+
+
+@needs_simulator
 def test_a_slow_unit_costs_sink_its_time() -> None:
     described = find_platform("intrepid")
     usual = sink(16, strategy="posix", bytes=1 << 20, buffer=1 << 20)
