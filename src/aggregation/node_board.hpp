@@ -7,6 +7,7 @@
 // more has ended the vote between, in which every rank has arrived after it had read the half.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
