@@ -16,6 +16,7 @@
 #include "aggregation/byte_file.hpp"
 #include "aggregation/call_queue.hpp"
 #include "aggregation/collective_state.hpp"
+#include "aggregation/node_board.hpp"
 #include "aggregation/own_region.hpp"
 #include "aggregation/region_request.hpp"
 #include "aggregation/request.hpp"
@@ -268,6 +269,14 @@ std::unique_ptr<ByteFile> Collective::open_bytes(const std::string& path, bool w
                                                  const topology::FileTargets& targets,
                                                  std::optional<storage::DataFiles> staged_as) {
   return std::make_unique<ByteFile>(*state_, path, writable, targets, std::move(staged_as));
+}
+
+NodeBoard* Collective::board() {
+  if (!has_tried_board_) {
+    has_tried_board_ = true;
+    if (auto made = NodeBoard::create(*state_, *calls_)) board_ = std::move(made).value();
+  }
+  return board_.get();
 }
 
 bool Collective::stages_bytes() const {

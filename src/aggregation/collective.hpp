@@ -57,6 +57,7 @@ namespace weir::aggregation {
 
 class ByteFile;          // byte_file.hpp
 class CallQueue;         // call_queue.hpp
+class NodeBoard;         // node_board.hpp
 class OpenArray;         // array_file.hpp
 class Request;           // call_queue.hpp
 class StepFile;          // step_file.hpp
@@ -236,6 +237,9 @@ class Collective {
 
   // The calls of this rank.
   [[nodiscard]] CallQueue& calls();
+  // Returns the board of the ranks (node_board.hpp); null, on all ranks alike, if there is none.
+  // The first call is collective.
+  [[nodiscard]] NodeBoard* board();
 
   // In the functions below, rank 0 alone finds out what all need. If the call asks (agreement.hpp),
   // the first of them in a call sends its answer with the opening vote.
@@ -342,6 +346,8 @@ class Collective {
 
   std::unique_ptr<CollectiveState> state_;
   std::unique_ptr<CallQueue> calls_;
+  std::unique_ptr<NodeBoard> board_;
+  bool has_tried_board_ = false;
 };
 
 }  // namespace weir::aggregation

@@ -1,7 +1,7 @@
 /* Collective calls of which some are like the one before, and others differ from it on one rank or
  * on all. Rank 0 prints a line for each call: its name, how often it has called MPI_Allgather, by
- * which Weir's ranks tell each other of their parts, and how many bytes of the file, or of what a
- * rank has read, are wrong.
+ * which Weir's ranks tell each other of their parts where they have no board, and how many bytes of
+ * the file, or of what a rank has read, are wrong.
  *
  *   mpiio_equal_calls FILE OTHER_FILE
  *   mpiio_equal_calls FILE late        rank 0 comes 3 seconds late to the fourth of six equal calls

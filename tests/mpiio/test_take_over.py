@@ -25,6 +25,7 @@ SERVED = (
 """Kinds of reads and writes of which some are taken over."""
 AT_SHARED_POINTER = ("{}_ordered", "{}_ordered_begin", "{}_shared", "i{}_shared")
 FAILED = "Weir failed to move the bytes"
+IRREGULAR = "a view is of too many patterns, or its datatype is constructed in an unknown way"
 
 pytestmark = pytest.mark.skipif(not there_is_one(), reason="no MPI was found on PATH")
 
@@ -57,7 +58,7 @@ class Run:
 @pytest.mark.parametrize(
     ("ranks", "seed", "drawn"),
     [(1, 7, SERVED), (2, 14, SERVED), (3, 21, SERVED),
-     (4, 29, (*SERVED, "{}_ordered_begin")), (4, 33, (*SERVED, "{}_ordered"))],
+     (4, 29, (*SERVED, "{}_ordered_begin", "{}_shared")), (4, 33, (*SERVED, "{}_ordered"))],
 )  # fmt: skip
 def test_random_calls_of_all_kinds_do_what_the_standard_says(
     ranks: int, seed: int, drawn: tuple[str, ...], tmp_path: Path
@@ -227,6 +228,18 @@ AS_BEFORE = {
     "other hints", "not atomic again", "all of it",
 }  # fmt: skip
 """Calls of equal_calls.c before which the ranks have made two that were like each other."""
+FIRST_OF_A_FILE = {"first", "another file", "opened again"}
+"""Those in which the ranks tell each other also how the file is stored."""
+
+
+def exchanges_by_mpi(name: str, of_node: int) -> int:
+    """How often a call of equal_calls.c has the ranks tell each other something by MPI.
+
+    Those of one node have a board for that as soon as the first call has opened the session.
+    """
+    if of_node == 0:
+        return int(name == "first")
+    return int(name not in AS_BEFORE) + int(name in FIRST_OF_A_FILE)
 
 
 @pytest.mark.parametrize(("ranks", "of_node"), [(2, 0), (3, 0), (4, 2)])
@@ -237,11 +250,33 @@ def test_ranks_tell_of_their_parts_if_a_call_is_not_like_the_last_one(
     words = ("mpiio_equal_calls", "one", "other")
     run = Run(tmp_path / "with", ranks, words, "--take-over", WEIR_RANKS_PER_NODE=str(of_node))
     told = dict(line.split(": ") for line in run.out.splitlines())
-    assert told == {name: f"{int(name not in AS_BEFORE)}, 0 are wrong" for name in told}, run.err
+    assert told == {name: f"{exchanges_by_mpi(name, of_node)}, 0 are wrong" for name in told}, (
+        run.err
+    )
     assert told.keys() > AS_BEFORE
     reasons = run.sums.passed[f"{tmp_path}/with/one"]
     assert sorted(reasons.values()) == [ranks, ranks]  # atomic, and past the end
     assert run.taken() == ranks * (len(told) - 2 + 1)  # a split call is two
+
+
+def test_one_rank_passes_calls_on_in_a_view_that_the_mpi_library_was_not_given(
+    tmp_path: Path,
+) -> None:
+    """File, file pointers, offsets and the shared file pointer are those without Weir."""
+    words = ("mpiio_irregular_views", "file")
+    runs = [
+        Run(tmp_path / name, 3, words, *options)
+        for name, options in (("with", ["--take-over"]), ("without", []))
+    ]
+    told, expected = (sorted(run.out.splitlines()) for run in runs)
+    assert told == expected, [run.err for run in runs]
+    assert len(told) == 2 * 3 * 4
+    assert (tmp_path / "with/file").read_bytes() == (tmp_path / "without/file").read_bytes()
+    assert IRREGULAR in runs[0].reasons()
+    made = runs[0].sums.files[f"{tmp_path}/with/file"]
+    assert [(made[one].calls, made[one].taken) for one in ("write_at", "write_at_all")] == [
+        (6, 0), (9, 9),
+    ]  # fmt: skip
 
 
 def test_equal_calls_of_which_a_rank_misses_the_deadline_are_passed_on(tmp_path: Path) -> None:

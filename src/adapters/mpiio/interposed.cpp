@@ -6,22 +6,23 @@
 
 using weir::mpiio::Count;
 using weir::mpiio::counted;
-using weir::mpiio::counted_changing;
+using weir::mpiio::counted_atomicity;
 using weir::mpiio::counted_closing;
 using weir::mpiio::counted_deleting;
 using weir::mpiio::counted_ending;
 using weir::mpiio::counted_opening;
 using weir::mpiio::counted_pointing;
 using weir::mpiio::counted_settling;
+using weir::mpiio::counted_showing;
 using weir::mpiio::counted_sizing;
 using weir::mpiio::counted_taking;
+using weir::mpiio::counted_viewing;
 using weir::mpiio::File;
 using weir::mpiio::From;
 using weir::mpiio::Function;
 using weir::mpiio::Handle;
 using weir::mpiio::note_resized;
 using weir::mpiio::note_synced;
-using weir::mpiio::note_view;
 using weir::mpiio::Offset;
 using weir::mpiio::Period;
 using weir::mpiio::Real;
@@ -55,15 +56,13 @@ using weir::mpiio::Way;
                       [&] { return real.get() arguments; },                  \
                       [&](const Period& period) { static_cast<void>(period), note; }))
 
-// A function that changes how the calls after it on the file are taken over, or recorded.
-#define WEIR_CHANGING(name, parameters, arguments, settling, change, note)                         \
-  WEIR_INTERPOSED(name, parameters,                                                                \
-                  counted_changing(                                                                \
-                      Function::file_##name, file, settling, [&] { return real.get() arguments; }, \
-                      [&](const TakeOver& calls, TakenFile* taken, int result) { calls.change; },  \
-                      [&](const Period&) { note; }))
+// A function that asks for the view of a file.
+#define WEIR_SHOWING(name, parameters, arguments)                                      \
+  WEIR_INTERPOSED(name, parameters, counted_showing(Function::file_##name, file, [&] { \
+                    return real.get() arguments;                                       \
+                  }))
 
-// A function about the individual file pointer of a file, which `known` may carry out.
+// A function about a file pointer, which `known` may carry out.
 #define WEIR_POINTING(name, parameters, arguments, known)                                \
   WEIR_INTERPOSED(name, parameters,                                                      \
                   counted_pointing(                                                      \
@@ -137,15 +136,17 @@ WEIR_PASSED(get_group, (File file, void* group), (file, group))
 WEIR_PASSED(get_amode, (File file, int* mode), (file, mode))
 WEIR_PASSED(set_info, (File file, Handle info), (file, info))
 WEIR_PASSED(get_info, (File file, void* info), (file, info))
-WEIR_CHANGING(set_view,
-              (File file, Offset displacement, Handle element, Handle view,
-               const char* representation, Handle info),
-              (file, displacement, element, view, representation, info), Settling::none,
-              set_view(taken, result, displacement, element, view, representation),
-              note_view(file, {displacement, element, view, representation}))
-WEIR_PASSED(get_view,
-            (File file, Offset* displacement, void* element, void* view, char* representation),
-            (file, displacement, element, view, representation))
+WEIR_INTERPOSED(set_view,
+                (File file, Offset displacement, Handle element, Handle view,
+                 const char* representation, Handle info),
+                counted_viewing(Function::file_set_view, file,
+                                {displacement, element, view, representation}, info, [&] {
+                                  return real.get()(file, displacement, element, view,
+                                                    representation, info);
+                                }))
+WEIR_SHOWING(get_view,
+             (File file, Offset* displacement, void* element, void* view, char* representation),
+             (file, displacement, element, view, representation))
 
 WEIR_TAKEN(read_at, WEIR_AT, independent, false)
 WEIR_TAKEN(read_at_all, WEIR_AT, collective, false)
@@ -175,11 +176,12 @@ WEIR_POINTING(seek, (File file, Offset offset, int from), (file, offset, from),
               seek(taken, offset, from))
 WEIR_POINTING(get_position, (File file, Offset* offset), (file, offset),
               get_position(taken, offset))
-WEIR_PASSED(get_byte_offset, (File file, Offset offset, Offset* displacement),
-            (file, offset, displacement))
-WEIR_SETTLING(seek_shared, (File file, Offset offset, int from), (file, offset, from), look, 0,
-              static_cast<void>(0))
-WEIR_PASSED(get_position_shared, (File file, Offset* offset), (file, offset))
+WEIR_SHOWING(get_byte_offset, (File file, Offset offset, Offset* displacement),
+             (file, offset, displacement))
+WEIR_SETTLING(seek_shared, (File file, Offset offset, int from), (file, offset, from), shared_seek,
+              0, static_cast<void>(0))
+WEIR_POINTING(get_position_shared, (File file, Offset* offset), (file, offset),
+              get_position_shared(taken, offset))
 
 WEIR_TAKEN(read_at_all_begin, WEIR_BEGIN_AT, split, false)
 WEIR_TAKEN(write_at_all_begin, WEIR_BEGIN_AT, split, true)
@@ -194,10 +196,10 @@ WEIR_SPLIT_END(write_all_end, true)
 WEIR_SPLIT_END(read_ordered_end, false)
 WEIR_SPLIT_END(write_ordered_end, true)
 
-WEIR_PASSED(get_type_extent, (File file, Handle datatype, void* extent), (file, datatype, extent))
-WEIR_CHANGING(set_atomicity, (File file, int on), (file, on),
-              on != 0 ? Settling::atomicity : Settling::none, set_atomicity(taken, result, on),
-              static_cast<void>(0))
+WEIR_SHOWING(get_type_extent, (File file, Handle datatype, void* extent), (file, datatype, extent))
+WEIR_INTERPOSED(set_atomicity, (File file, int on),
+                counted_atomicity(Function::file_set_atomicity, file, on,
+                                  [&] { return real.get()(file, on); }))
 WEIR_PASSED(get_atomicity, (File file, int* on), (file, on))
 WEIR_SETTLING(sync, (File file), (file), sync, 0, note_synced(file, period))
 WEIR_PASSED(set_errhandler, (File file, Handle handler), (file, handler))

@@ -138,9 +138,10 @@ int counted_moving(Function function, File file, FileCounts& counts, const Trans
 }
 
 // Counts a call that moves elements, and lets it be taken over if the file is. Calls on such a file
-// are not recorded in their order.
+// are not recorded in their order. In this and the functions below, call() uses `file`, which is
+// changed where another handle stands in for it.
 template <typename Call>
-int counted_taking(Function function, File file, const Transfer& transfer, const Call& call) {
+int counted_taking(Function function, File& file, const Transfer& transfer, const Call& call) {
   if (!is_counted()) return call();
   const Counts::Open open = counts().open_file(file);
   if (open.taken == nullptr) return counted_moving(function, file, open.counts, transfer, call);
@@ -148,6 +149,7 @@ int counted_taking(Function function, File file, const Transfer& transfer, const
   const Passed done = passed([&] {
     moved = take_over()->move(open.taken, transfer);
     if (moved.reason == Reason::taken) return moved.result;
+    file = take_over()->handle(open.taken);
     const int result = call();
     if (transfer.writing && transfer.way == Way::collective) take_over()->passed_on(open.taken);
     return result;
@@ -164,16 +166,29 @@ int counted_taking(Function function, File file, const Transfer& transfer, const
 // Counts a call about the individual file pointer. Of a file of which calls are taken over,
 // known(functions, file) may carry it out, or returns false.
 template <typename Call, typename Known>
-int counted_pointing(Function function, File file, const Call& call, const Known& known) {
+int counted_pointing(Function function, File& file, const Call& call, const Known& known) {
   TakenFile* const taken = is_counted() ? counts().taken_of(file) : nullptr;
   if (taken == nullptr) return counted(function, file, call);
+  FileCounts& counted_file = counts().of_handle(file);
   bool is_done = false;
   const int result = counted(function, file, [&] {
     is_done = known(*take_over(), taken);
-    return is_done ? success : call();
+    if (is_done) return success;
+    file = take_over()->handle(taken);
+    return call();
   });
-  if (is_done) counts().of_handle(file).add(function, Reason::taken);
+  if (is_done) counted_file.add(function, Reason::taken);
   return result;
+}
+
+// Counts a call that asks for the view of a file.
+template <typename Call>
+int counted_showing(Function function, File& file, const Call& call) {
+  TakenFile* const taken = is_counted() ? counts().taken_of(file) : nullptr;
+  return counted(function, file, [&] {
+    if (taken != nullptr) file = take_over()->handle(taken);
+    return call();
+  });
 }
 
 // Counts the end of a split collective call, whose beginning was taken over or not.
@@ -220,18 +235,36 @@ int counted_opening(Handle communicator, const char* path, int mode, const File*
   return done.result;
 }
 
-// Counts a call that changes a file of which calls are taken over: change(functions, file, result)
-// is called after it, on all ranks. `note` is that of counted_noting().
-template <typename Call, typename Change, typename Note>
-int counted_changing(Function function, File file, Settling settling, const Call& call,
-                     const Change& change, const Note& note) {
-  const auto call_and_change = [&] {
+// Counts a call that sets the atomic mode of a file.
+template <typename Call>
+int counted_atomicity(Function function, File file, int on, const Call& call) {
+  const auto call_and_set = [&] {
     const int result = call();
     TakenFile* const taken = inside ? counts().taken_of(file) : nullptr;
-    if (taken != nullptr) change(*take_over(), taken, result);
+    if (taken != nullptr) take_over()->set_atomicity(taken, result, on);
     return result;
   };
-  return counted_settling(function, file, settling, 0, call_and_change, note);
+  return counted_settling(function, file, on != 0 ? Settling::atomicity : Settling::none, 0,
+                          call_and_set, [](const Period&) {});
+}
+
+// Counts a call that sets a view.
+template <typename Call>
+int counted_viewing(Function function, File file, const SetView& view, Handle info,
+                    const Call& call) {
+  // The library that takes over gives views, too, inside a call.
+  TakenFile* const taken = is_counted() ? counts().taken_of(file) : nullptr;
+  const auto keep_or_set = [&] {
+    int result = success;
+    if (taken != nullptr && take_over()->keep_view(taken, view, info, result)) return result;
+    result = call();
+    if (taken != nullptr) {
+      take_over()->set_view(taken, result, view.displacement, view.element, view.view,
+                            view.representation);
+    }
+    return result;
+  };
+  return counted_noting(function, file, keep_or_set, [&](const Period&) { note_view(file, view); });
 }
 
 // The handle is forgotten before the call, since another thread may then get the same value.

@@ -2,16 +2,16 @@
 // (src/adapters/takeover), which it loads if it is of the program's MPI, and which also finds the
 // bytes of calls that are recorded. Handles pass as they came.
 //
-// The MPI library opens every file, too, and keeps its views and its shared file pointer: so
-// errors, sizes and all calls that are not taken over are those of the MPI library, at any time.
-// The individual file pointer moves here, and the MPI library's is moved after it before a call is
-// passed on that begins there.
+// The MPI library opens every file, too: so errors, sizes and all calls that are not taken over are
+// those of the MPI library, at any time. It has the program's view and shared file pointer, or gets
+// them before a call is passed on. The individual file pointer moves here, and the MPI library's is
+// moved after it before a call is passed on that begins there.
 //
 // Two libraries do not write one file at the same time: the MPI library may write what is between
 // the bytes of a call back as it was before. Whether independent calls are taken over is decided
-// for all ranks together when a view or the atomic mode is set, which no rank leaves before all
-// have come. Collective calls are decided one by one, and no rank leaves one that the MPI library
-// has carried out before all have.
+// for all ranks together when a view or the atomic mode is set: no rank makes an independent call
+// before all have set the view. Collective calls are decided one by one, and no rank leaves one
+// that the MPI library has carried out before all have.
 //
 // Where collective writes are handed to a stager, the bytes may come into the file later than the
 // call returns. Every other call that could meet them waits until they are there, also those that
@@ -63,7 +63,7 @@ struct Transfer {
   void* last;  // the status, or the request of a nonblocking call; null for a split one
 };
 
-// An MPI_File_set_view that has succeeded.
+// The arguments of an MPI_File_set_view.
 struct SetView {
   Offset displacement;
   Handle element;
@@ -112,7 +112,7 @@ enum class Settling : std::uint8_t {
   resize,         // collective
   preallocation,  // collective
   atomicity,      // collective
-  look            // of this rank only: the call asks where the file ends
+  shared_seek     // collective; on this rank only, since the call may ask where the file ends
 };
 
 struct TakeOver {
@@ -121,6 +121,9 @@ struct TakeOver {
   // Called on all ranks before the MPI library closes the file. Returns MPI_SUCCESS or, on all
   // ranks alike, the error class of what the storage has refused only now, as NFS may.
   int (*close)(TakenFile* file);
+  // Called on all ranks before the MPI library sets a view. Returns true if it is not to, with what
+  // the call returns.
+  bool (*keep_view)(TakenFile* file, const SetView& view, Handle info, int& result);
   // Called on all ranks after the MPI library has set a view or the atomic mode, or has returned
   // the error `result`.
   void (*set_view)(TakenFile* file, int result, Offset displacement, Handle element, Handle view,
@@ -135,6 +138,10 @@ struct TakeOver {
   // which also returns the errors.
   bool (*seek)(TakenFile* file, Offset offset, int from);
   bool (*get_position)(TakenFile* file, Offset* offset);
+  bool (*get_position_shared)(TakenFile* file, Offset* offset);
+  // Returns the handle with which the MPI library carries out a call that was not taken over, or
+  // one that asks for the view.
+  File (*handle)(TakenFile* file);
   // Does what move() does for a call with a view of its own, which later calls do not have; it is
   // collective or independent. `own` is the reason for which this rank has the call passed on, or
   // Reason::taken.
@@ -193,7 +200,7 @@ struct TakeOver {
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 12;
+inline constexpr std::int64_t take_over_version = 13;
 
 }  // namespace weir::mpiio
 

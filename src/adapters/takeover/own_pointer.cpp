@@ -21,4 +21,11 @@ void OwnPointer::give() {
   reset();
 }
 
+void OwnPointer::follow(MPI_File file) {
+  if (file == file_) return;
+  const auto at = get();
+  file_ = file;
+  if (at) set(*at);
+}
+
 }  // namespace weir::takeover

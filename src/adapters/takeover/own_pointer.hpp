@@ -23,13 +23,15 @@ class OwnPointer {
     at_ = at;
     is_ahead_ = true;
   }
-  // Called after the MPI library has set a view.
-  void reset();
   // Called before the MPI library carries out a call that begins at the pointer or moves it.
   void give();
+  // Called when the MPI library gets such calls with another handle from now on, whose view is the
+  // present one. The pointer stays where it is.
+  void follow(MPI_File file);
   [[nodiscard]] bool is_kept() const { return is_kept_; }
 
  private:
+  void reset();
   [[nodiscard]] std::optional<MPI_Offset> asked();
   void move(MPI_Offset at);
 

@@ -59,6 +59,7 @@ void RankGroup::free() { MPI_Comm_free(&communicator_); }
 void RankGroup::close_all() {
   for (const auto& group : groups()) {
     group->store_handed_over();
+    group->board_ = nullptr;
     if (group->session_ != nullptr) weir_session_close(&group->session_);
     group->tried_ = true;
   }
@@ -71,19 +72,19 @@ RankGroup::RankGroup(MPI_Comm communicator) : communicator_(communicator) {
 }
 
 int RankGroup::greatest(int number, int most) const {
+  const std::array<std::int64_t, 1> mine{number};
+  if (const auto all = told_on_board(mine)) return static_cast<int>(std::ranges::max(*all));
   int all = most;
   const int done = MPI_Allreduce(&number, &all, 1, MPI_INT, MPI_MAX, communicator_);
   return done == MPI_SUCCESS ? all : most;
 }
 
-void RankGroup::meet() const { MPI_Barrier(communicator_); }
-
-bool RankGroup::share(std::span<std::int64_t> numbers) const {
-  return MPI_Bcast(numbers.data(), static_cast<int>(numbers.size()), MPI_INT64_T, 0,
-                   communicator_) == MPI_SUCCESS;
+void RankGroup::meet() const {
+  if (!told_on_board({})) MPI_Barrier(communicator_);
 }
 
 std::vector<std::int64_t> RankGroup::gathered(std::span<const std::int64_t> mine) const {
+  if (auto told = told_on_board(mine)) return std::move(*told);
   const int each = static_cast<int>(mine.size());
   std::vector<std::int64_t> all(mine.size() * static_cast<std::size_t>(ranks_));
   if (MPI_Allgather(mine.data(), each, MPI_INT64_T, all.data(), each, MPI_INT64_T, communicator_) !=
@@ -93,12 +94,29 @@ std::vector<std::int64_t> RankGroup::gathered(std::span<const std::int64_t> mine
   return all;
 }
 
+std::optional<std::vector<std::int64_t>> RankGroup::told_on_board(
+    std::span<const std::int64_t> mine) const {
+  if (board_ == nullptr) return std::nullopt;
+  auto told = board_->gathered(mine);
+  if (!told) return std::nullopt;
+  return std::move(told).value();
+}
+
+std::optional<std::size_t> RankGroup::take_number() {
+  const auto free = std::ranges::find(numbers_, false, &Number::is_taken);
+  if (board_ == nullptr || free == numbers_.end()) return std::nullopt;
+  free->is_taken = true;
+  return static_cast<std::size_t>(free - numbers_.begin());
+}
+
 aggregation::Collective* RankGroup::session() {
   if (!tried_) {
     tried_ = true;
     if (weir_session_open(communicator_, nullptr, &session_) != WEIR_OK) {
       session_ = nullptr;
       if (asks_for_stager()) tell_why_not_staged(weir_last_error());
+    } else {
+      board_ = session_->collective->board();
     }
   }
   return session_ == nullptr ? nullptr : session_->collective.get();

@@ -10,11 +10,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "aggregation/collective.hpp"
+#include "aggregation/node_board.hpp"
 #include "stored/extent_map.hpp"
 #include "weir/weir.h"
 
@@ -41,16 +43,28 @@ class RankGroup {
   [[nodiscard]] int ranks() const { return ranks_; }
   // A communicator of these ranks that returns errors.
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
-  // The following are collective. Returns the greatest of all ranks' numbers; `most` if MPI fails.
+  // The following are collective. The ranks tell each other numbers on the board of their session,
+  // which takes a fraction of the time of a call of MPI where ranks share processors. They do so by
+  // MPI before the session is open, and when it is broken. Returns the greatest of all ranks'
+  // numbers; `most` if MPI fails.
   [[nodiscard]] int greatest(int number, int most) const;
-  // Sends rank 0's numbers to all. Returns false if MPI fails.
-  [[nodiscard]] bool share(std::span<std::int64_t> numbers) const;
   // Returns when all ranks have called it.
   void meet() const;
-  // Returns `each` numbers of every rank; none if MPI fails.
+  // Returns as many numbers of every rank as each gives; none if MPI fails.
   [[nodiscard]] std::vector<std::int64_t> gathered(std::span<const std::int64_t> mine) const;
   // Returns the session, which is opened at first use; null, on all ranks, if that fails.
   [[nodiscard]] aggregation::Collective* session();
+  // Returns the board of the session; null, on all ranks alike, before it is open or if it has
+  // none.
+  [[nodiscard]] aggregation::NodeBoard* board() const { return board_; }
+  // Returns the number of a file on the board, which is free then; nothing if there is none. All
+  // ranks call this and free_number() alike.
+  [[nodiscard]] std::optional<std::size_t> take_number();
+  void free_number(std::size_t number) { numbers_.at(number).is_taken = false; }
+  // Returns a number for the next period of this file's number, equal on all ranks.
+  [[nodiscard]] std::int64_t next_period(std::size_t number) {
+    return ++numbers_.at(number).periods;
+  }
   // Returns whether the session can be used no more.
   [[nodiscard]] bool is_broken() const;
   // Collective. The file was closed, and its stager may not have stored all of it. Waits for the
@@ -69,6 +83,9 @@ class RankGroup {
     storage::DataFiles file;
     bool is_stored = false;  // as far as this rank knows
   };
+  // Returns nothing if the ranks cannot tell each other anything on the board.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> told_on_board(
+      std::span<const std::int64_t> mine) const;
   void await_closed(const std::string& path);
   // Collective. Waits until all such files are stored; rank 0 tells of those that are not.
   void store_handed_over();
@@ -78,6 +95,12 @@ class RankGroup {
   int rank_ = 0;
   int ranks_ = 1;
   weir_session* session_ = nullptr;
+  aggregation::NodeBoard* board_ = nullptr;
+  struct Number {
+    bool is_taken = false;
+    std::int64_t periods = 0;
+  };
+  std::array<Number, aggregation::NodeBoard::most_files> numbers_{};
   bool tried_ = false;
   bool has_told_ = false;
   std::vector<HandedOver> handed_over_;  // the same files on all ranks

@@ -101,6 +101,10 @@ int close_file(TakenFile* file) {
   return closed->close();
 }
 
+bool keep_view(TakenFile* file, const SetView& view, Handle info, int& result) {
+  return file->keep_view(view, from_handle<MPI_Info>(info), result);
+}
+
 void set_view(TakenFile* file, int result, Offset displacement, Handle element, Handle view,
               const char* representation) {
   file->set_view(result, displacement, from_handle<MPI_Datatype>(element),
@@ -116,6 +120,12 @@ Moved move_bytes(TakenFile* file, const Transfer& transfer) { return file->move(
 bool seek(TakenFile* file, Offset offset, int from) { return file->seek(offset, from); }
 
 bool get_position(TakenFile* file, Offset* offset) { return file->get_position(offset); }
+
+bool get_position_shared(TakenFile* file, Offset* offset) {
+  return file->get_position_shared(offset);
+}
+
+File handle_of(TakenFile* file) { return reinterpret_cast<File>(file->handle()); }
 
 Moved move_in_view(TakenFile* file, const SetView& view, const Transfer& transfer, Reason own) {
   try {
@@ -227,12 +237,16 @@ int end_chunks(StoredChunks* chunks) {
   }
 }
 
-constexpr TakeOver functions{open_file,   close_file,   set_view,      set_atomicity,  move_bytes,
-                             seek,        get_position, move_in_view,  move_in_chunks, agree,
-                             sync_file,   settle,       size_of_file,  await_closed,   end_split,
-                             passed_on,   finalize,     has_all_ranks, new_view,       delete_view,
-                             change_view, find_bytes,   new_chunks,    delete_chunks,  add_chunk,
-                             end_chunks};
+constexpr TakeOver functions{open_file,    close_file,    keep_view,
+                             set_view,     set_atomicity, move_bytes,
+                             seek,         get_position,  get_position_shared,
+                             handle_of,    move_in_view,  move_in_chunks,
+                             agree,        sync_file,     settle,
+                             size_of_file, await_closed,  end_split,
+                             passed_on,    finalize,      has_all_ranks,
+                             new_view,     delete_view,   change_view,
+                             find_bytes,   new_chunks,    delete_chunks,
+                             add_chunk,    end_chunks};
 
 }  // namespace
 }  // namespace weir::mpiio

@@ -82,11 +82,13 @@ TakenFile::TakenFile(RankGroup& ranks, std::unique_ptr<RankGroup> voting, storag
       file_(opened),
       pointer_(opened, votes_ != nullptr),
       mode_(opened_mode),
-      path_(fmt::format("/proc/self/fd/{}", own_.descriptor())) {}
+      path_(fmt::format("/proc/self/fd/{}", own_.descriptor())),
+      kept_(ranks, opened, path_, opened_mode) {}
 
 int TakenFile::close() {
   Status closed;
   int refused = MPI_SUCCESS;
+  kept_.end();
   if (!is_of_taking_threads()) {
     // The file stays open until the session ends, which belongs to another thread.
     static_cast<void>(bytes_.release());  // NOLINT(bugprone-unused-return-value)
@@ -105,35 +107,6 @@ int TakenFile::close() {
 
 bool TakenFile::is_of_taking_threads() const {
   return votes_ == nullptr || votes_->greatest(takeover::is_taking_thread() ? 0 : 1, 1) == 0;
-}
-
-void TakenFile::set_view(int result, Offset displacement, MPI_Datatype element, MPI_Datatype shown,
-                         const char* representation) {
-  known_ = {};
-  if (result == MPI_SUCCESS) pointer_.reset();
-  const Reason own = result == MPI_SUCCESS ? view_of(displacement, element, shown, representation)
-                                           : Reason::arguments;
-  unserved_ = static_cast<Reason>(
-      voters().greatest(static_cast<int>(own), static_cast<int>(Reason::failed)));
-  under_way_.reset();
-}
-
-Reason TakenFile::view_of(Offset displacement, MPI_Datatype element, MPI_Datatype shown,
-                          const char* representation) {
-  if (std::strcmp(representation, "native") != 0) return Reason::representation;
-  const auto element_size = takeover::size_of(element);
-  const auto size = takeover::size_of(shown);
-  const auto tile = takeover::patterns_of(shown);
-  view_ = size && tile ? array::ByteView::create(displacement, *tile, size->extent) : std::nullopt;
-  displacement_ = displacement;
-  element_bytes_ = element_size ? element_size->bytes : 0;
-  return view_ && element_bytes_ > 0 ? Reason::taken : Reason::irregular;
-}
-
-void TakenFile::set_atomicity(int result, bool is_atomic) {
-  known_ = {};
-  const bool own = result == MPI_SUCCESS ? is_atomic : atomic_;
-  atomic_ = voters().greatest(own ? 1 : 0, 1) != 0;
 }
 
 Reason TakenFile::find_range(const Transfer& transfer, MPI_Datatype datatype, Part& part) {
@@ -203,7 +176,7 @@ bool TakenFile::is_past_end(const Part& part) const {
 TakenFile::Part TakenFile::part_of(const Transfer& transfer) {
   const auto datatype = from_handle<MPI_Datatype>(transfer.datatype);
   Part part;
-  part.reason = atomic_ ? Reason::atomic : unserved_;
+  part.reason = atomic_ ? Reason::atomic : unserved_here();
   if (group_.is_broken()) part.reason = is_unsettled_ ? Reason::lost : Reason::failed;
   if (!failed_here_.ok()) part.reason = Reason::lost;
   if (part.reason == Reason::taken) part.reason = find_range(transfer, datatype, part);
@@ -287,11 +260,9 @@ Moved TakenFile::move(const Transfer& transfer) {
     // lost is told when the file is synced or closed: this call cannot return it, since its ranks
     // may not all know.
     if (!has_stored_all() && transfer.way == Way::independent) return failed_alone(MPI_ERR_IO);
-    if (transfer.from == From::own_pointer) pointer_.give();
-    return moved;
+    return give(transfer).value_or(moved);
   } catch (const std::exception&) {  // for lack of memory; others may end at Weir's deadline
-    if (transfer.from == From::own_pointer) pointer_.give();
-    return {Reason::failed};
+    return give(transfer).value_or(Moved{Reason::failed});
   }
 }
 
@@ -301,7 +272,8 @@ Moved TakenFile::try_to_move(const Transfer& transfer) {
   if (transfer.from != From::shared_pointer) {
     return is_agreed ? move_together(transfer) : move_alone(transfer, Short::is_told);
   }
-  return is_agreed ? move_ordered(transfer) : Moved{Reason::shared_pointer};
+  if (is_agreed) return move_ordered(transfer);
+  return kept_.is_kept() ? move_at_shared(transfer) : Moved{Reason::shared_pointer};
 }
 
 // The ranks tell each other their reasons as they tell their patterns, if they move together.
@@ -320,52 +292,9 @@ Moved TakenFile::move_in_view(const SetView& view, const Transfer& transfer, Rea
   return is_agreed ? move_together(transfer) : move_alone(transfer, Short::is_passed_on);
 }
 
-bool TakenFile::seek(Offset offset, int from) {
-  if (pointer_.is_kept() && from == MPI_SEEK_SET && offset >= 0) {
-    pointer_.set(offset);
-    return true;
-  }
-  if (from == MPI_SEEK_END) static_cast<void>(has_stored_all());  // it is told when that is lost
-  pointer_.give();
-  return false;
-}
-
-bool TakenFile::get_position(Offset* offset) {
-  const auto at = offset != nullptr && pointer_.is_kept() ? pointer_.get() : std::nullopt;
-  if (!at) return false;
-  *offset = *at;
-  return true;
-}
-
 int TakenFile::sync() const {
   const Status synced = own_.sync();
   return synced.ok() ? MPI_SUCCESS : takeover::class_of(synced.error());
-}
-
-// The MPI library's shared file pointer is the only one. Each rank reads it when all have come, and
-// before any goes on, and it is moved when the bytes have been.
-Moved TakenFile::move_ordered(const Transfer& transfer) {
-  if (atomic_) return {Reason::atomic};
-  if (unserved_ != Reason::taken) return {unserved_};
-  Transfer placed = transfer;
-  placed.from = From::offset;
-  placed.offset = 0;
-  Part own;
-  const Reason found = find_range(placed, from_handle<MPI_Datatype>(transfer.datatype), own);
-  const std::array<std::int64_t, 1> elements{found == Reason::taken ? own.elements : -1};
-  const auto of_all = group_.gathered(elements);
-  if (of_all.empty()) return {Reason::failed};
-  if (std::ranges::min(of_all) < 0) return {Reason::arguments};
-  MPI_Offset at = 0;
-  std::optional<std::int64_t> next;
-  if (PMPI_File_get_position_shared(file_, &at) == MPI_SUCCESS) next = at;
-  for (int rank = 0; rank < group_.ranks(); ++rank) {
-    if (rank == group_.rank()) placed.offset = next.value_or(-1);
-    if (next) next = checked_add(*next, of_all[static_cast<std::size_t>(rank)]);
-  }
-  const Moved moved = move_together(placed);
-  if (moved.reason == Reason::taken && next) PMPI_File_seek_shared(file_, *next, MPI_SEEK_SET);
-  return moved;
 }
 
 Moved TakenFile::move_alone(const Transfer& transfer, Short read) {
@@ -393,7 +322,7 @@ Moved TakenFile::move_alone(const Transfer& transfer, Short read) {
 
 Reason TakenFile::find_own(const Transfer& transfer, MPI_Datatype datatype, Part& part) {
   if (atomic_) return Reason::atomic;
-  if (unserved_ != Reason::taken) return unserved_;
+  if (const Reason reason = unserved_by_any(); reason != Reason::taken) return reason;
   const Reason found = find_range(transfer, datatype, part);
   if (found != Reason::taken) return found;
   part.block = view_->block_at(part.first, part.bytes);
@@ -529,9 +458,11 @@ aggregation::ByteFile* TakenFile::bytes() {
   if (const auto facts = storage::facts_of(own_.path())) {
     targets = storage::file_targets(own_.path(), facts.value());
   }
-  std::array<std::int64_t, 4> numbers{targets.count, targets.stripe_bytes, targets.lock_bytes,
-                                      targets.coherent_caches ? 1 : 0};
-  if (!group_.share(numbers)) return nullptr;
+  const std::array<std::int64_t, 4> own{targets.count, targets.stripe_bytes, targets.lock_bytes,
+                                        targets.coherent_caches ? 1 : 0};
+  // What rank 0 has found comes first.
+  const std::vector<std::int64_t> numbers = group_.gathered(own);
+  if (numbers.empty()) return nullptr;
   targets.count = numbers[0];
   targets.stripe_bytes = numbers[1];
   targets.lock_bytes = numbers[2];

@@ -1,13 +1,14 @@
 // A file of which calls are taken over.
 //
-// The MPI library has the file open as well, with the same views, and its individual file pointer
-// follows the one that is kept here (own_pointer.hpp). A collective call is taken over if all ranks
-// can do their part of it: each decodes its view into patterns (array/byte_pattern.hpp), the first
-// ones of all ranks become boxes of one array (array/byte_grid.hpp), the second ones of another,
-// and so on, and the session moves these arrays as one request (joint_request.hpp); if each rank
-// has one block, or no such arrays exist, each rank moves its part by itself. If a rank cannot do
-// its part, all ranks pass the call on. All ways go through the page cache of one node, and no
-// write of Weir changes a byte that the program does not write.
+// The MPI library has the file open as well. It gets the program's views only for calls that are
+// passed on, where that is possible (kept_view.hpp), and its individual file pointer follows the
+// one that is kept here (own_pointer.hpp). A collective call is taken over if all ranks can do
+// their part of it: each decodes its view into patterns (array/byte_pattern.hpp), the first ones of
+// all ranks become boxes of one array (array/byte_grid.hpp), the second ones of another, and so on,
+// and the session moves these arrays as one request (joint_request.hpp); if each rank has one
+// block, or no such arrays exist, each rank moves its part by itself. If a rank cannot do its part,
+// all ranks pass the call on. All ways go through the page cache of one node, and no write of Weir
+// changes a byte that the program does not write.
 //
 // An independent call, and a nonblocking one of either kind, moves the rank's own part
 // (own_transfer.hpp) while the view of every rank can be decoded and the file is not in atomic
@@ -40,6 +41,7 @@
 #include <vector>
 
 #include "adapters/mpiio/take_over.hpp"
+#include "adapters/takeover/kept_view.hpp"
 #include "adapters/takeover/own_pointer.hpp"
 #include "adapters/takeover/part_vote.hpp"
 #include "adapters/takeover/rank_group.hpp"
@@ -74,7 +76,8 @@ struct TakenFile {
   // Collective, and the last call. Returns MPI_SUCCESS or the same error class on all ranks.
   [[nodiscard]] int close();
 
-  // The following two are collective, as take_over.hpp says.
+  // The following three are collective, as take_over.hpp says.
+  bool keep_view(const SetView& view, MPI_Info info, int& result);
   void set_view(int result, Offset displacement, MPI_Datatype element, MPI_Datatype shown,
                 const char* representation);
   void set_atomicity(int result, bool is_atomic);
@@ -83,6 +86,8 @@ struct TakenFile {
   // Local, as take_over.hpp says.
   [[nodiscard]] bool seek(Offset offset, int from);
   [[nodiscard]] bool get_position(Offset* offset);
+  [[nodiscard]] bool get_position_shared(Offset* offset);
+  [[nodiscard]] MPI_File handle();
   // Collective if the call is. Moves what the ranks, or this one, see in views that only this call
   // has, unless a rank has a reason of its `own` to pass it on. A file has calls of this kind
   // alone, from one thread at a time, and no set_view().
@@ -153,6 +158,17 @@ struct TakenFile {
   // these, or if the system has not moved all its bytes.
   [[nodiscard]] bool move_known(const Transfer& transfer, Moved& moved);
 
+  // Returns the error of arguments with which no view can be set; MPI_SUCCESS: they are right.
+  [[nodiscard]] int refusal_of(const SetView& view) const;
+  // Returns why calls in the view of this rank are not carried out, and why those of all are not.
+  [[nodiscard]] Reason unserved_here() const;
+  [[nodiscard]] Reason unserved_by_any();
+  // Called before the MPI library carries out a call of all ranks, or of this one alone. The latter
+  // returns false if the MPI library cannot.
+  void give_view();
+  [[nodiscard]] bool give_alone(bool is_pending);
+  // Does so for a transfer that is passed on. Returns what the call returns if it is not after all.
+  std::optional<Moved> give(const Transfer& transfer);
   [[nodiscard]] Reason view_of(Offset displacement, MPI_Datatype element, MPI_Datatype shown,
                                const char* representation);
   // Takes a call over, or returns why not.
@@ -161,6 +177,8 @@ struct TakenFile {
   Moved move_together(const Transfer& transfer);
   // Moves the parts of all ranks from the shared file pointer on, in the order of the ranks.
   Moved move_ordered(const Transfer& transfer);
+  // Moves the part of this rank from the shared file pointer on.
+  Moved move_at_shared(const Transfer& transfer);
   // Says what becomes of a read that finds the end of the file: its status tells it, or the MPI
   // library carries it out.
   enum class Short : std::uint8_t { is_told, is_passed_on };
@@ -262,7 +280,9 @@ struct TakenFile {
   takeover::OwnPointer pointer_;
   int mode_;
   std::string path_;  // of the own descriptor: it leads to the file even after it is renamed
-  Reason unserved_ = Reason::taken;  // why calls with the present views are passed on by all ranks
+  takeover::KeptView kept_;
+  // Why calls with the present views, which are not kept, are passed on by all ranks.
+  Reason unserved_ = Reason::taken;
   bool atomic_ = false;
   std::optional<array::ByteView> view_ = array::ByteView();
   std::int64_t displacement_ = 0;

@@ -118,10 +118,12 @@ bool TakenFile::has_stored_all() { return has_stored(0, std::numeric_limits<std:
 
 int TakenFile::settle(Settling call, Offset size) {
   if (call == Settling::none) return MPI_SUCCESS;
-  if (call == Settling::look) {
+  if (call == Settling::shared_seek) {
     static_cast<void>(has_stored_all());  // what is lost is told when the file is synced or closed
+    give_view();
     return MPI_SUCCESS;
   }
+  if (call == Settling::atomicity) give_view();
   // What is still to be written lies before the new end, and the order makes no difference.
   if (call == Settling::resize && size >= staged_end_) return MPI_SUCCESS;
   const int result = store_all(call == Settling::sync);
