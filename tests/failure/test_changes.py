@@ -8,12 +8,12 @@ and takes a step more (changing_ranks.py).
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from failing_runs import FAULTY_IO, environment, launcher
-from mpi_launcher import SMALL_BUFFERS, preload
+from mpi_launcher import SMALL_BUFFERS
+from rank_process import aborting_python
 
 PROGRAM = Path(__file__).with_name("changing_ranks.py")
 RUN_SECONDS = 250  # less than a test's own deadline, so that the launcher ends a job that hangs
@@ -25,9 +25,8 @@ def run(
     folder: Path, *arguments: str, ranks: int = 2, faulty: Path = FAULTY_IO
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), "env",
-         f"LD_PRELOAD={preload(faulty)}",
-         sys.executable, "-m", "mpi4py", PROGRAM, folder, *arguments],
+        [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), *aborting_python(faulty),
+         PROGRAM, folder, *arguments],
         env=environment(SMALL_BUFFERS), capture_output=True, text=True, timeout=RUN_SECONDS + 15,
         check=False,
     )  # fmt: skip
