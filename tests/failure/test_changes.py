@@ -35,11 +35,11 @@ def run(
 @pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw", "cdf5"])
 @pytest.mark.parametrize("what", ["end", "abort", "drop", "extend"])
 def test_a_failed_call_leaves_the_file_of_before_or_after(
-    tmp_path: Path, what: str, file_format: str
+    memory: Path, what: str, file_format: str
 ) -> None:
     if (what, file_format) == ("extend", "cdf5"):
         pytest.skip("a CDF file with steps gets no array")
-    folder = tmp_path / "weir-test"
+    folder = memory / "weir-test"
     folder.mkdir()
     ended = run(folder, file_format, what)
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -49,25 +49,25 @@ def test_a_failed_call_leaves_the_file_of_before_or_after(
 @pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw"])
 @pytest.mark.parametrize("what", ["end", "abort", "drop", "extend"])
 def test_a_killed_rank_leaves_the_file_of_before_or_after(
-    tmp_path: Path, what: str, file_format: str
+    memory: Path, what: str, file_format: str
 ) -> None:
     killed = 0
     for call, nth in KILLED_AT:
-        folder = tmp_path / f"weir-{call}-{nth}"
+        folder = memory / f"weir-{call}-{nth}"
         folder.mkdir()
         ended = run(folder, file_format, what, call, str(nth))
         killed += ended.returncode != 0
     assert killed > 0
-    looked = run(tmp_path, file_format, what, "look")
+    looked = run(memory, file_format, what, "look")
     assert looked.returncode == 0, looked.stdout + looked.stderr
 
 
 @pytest.mark.parametrize("file_format", ["hdf5", "raw"])
 @pytest.mark.parametrize("what", ["end", "abort", "drop", "extend"])
 def test_a_failed_message_is_an_error_on_every_rank(
-    tmp_path: Path, what: str, file_format: str
+    memory: Path, what: str, file_format: str
 ) -> None:
-    folder = tmp_path / "weir-test"
+    folder = memory / "weir-test"
     folder.mkdir()
     ended = run(folder, file_format, what, "messages", ranks=3, faulty=FAULTY_MPI)
     assert ended.returncode == 0, ended.stdout + ended.stderr
