@@ -39,7 +39,7 @@ TEST_P(CostOfAStep, DoesNotGrowWithTheNumberOfSteps) {
   // A step is longer than what is read of a file's header at once.
   ArrayDescription one{.name = "a", .shape = shape_of({1, 1 << 14}), .grows = true};
   one.codecs = GetParam().pipeline();
-  if (!one.codecs.empty()) one.chunk_extents = array::Indices{1, 1 << 8};
+  if (!one.codecs.empty()) one.chunk_extents = array::Indices{1, 1 << 10};
   const Format& format = *GetParam().format;
   const TestFolder folder;
   const std::string path = folder.path("a");

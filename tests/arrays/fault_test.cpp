@@ -3,6 +3,11 @@
 // from a preloaded library (tests/failure/faulty_io.c), which these tests tell what to spoil.
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
 #include "parallel.hpp"
 
 namespace weir::test {
@@ -311,86 +316,93 @@ TEST_P(Faults, AStepOfManyFilesThatFailedIsWholeWhenItIsWrittenAgain) {
       session_.distribution_from_boxes({rows, 1000}, {{{first_row, 0}, {3, 500}}});
   const std::vector<double> part(rows_.elements(), 2);
   const std::vector<double> left_part(left.elements(), 2);
-  for (const char* const durability : {"none", "step", "operation"}) {
-    for (const ZarrLayout& layout : {ZarrLayout{"chunks", false, nullptr},
-                                     {"shards", true, nullptr},
-                                     {"encoded chunks", false, "zstd:3"},
-                                     {"encoded shards", true, "zstd:3"}}) {
-      for (const bool by_each_alone : {false, true}) {
-        if (by_each_alone && layout.codec != nullptr) continue;  // these cannot be
-        const std::string name = std::string("weir-") + durability + layout.name +
-                                 (by_each_alone ? "-alone.zarr" : ".zarr");
-        SCOPED_TRACE(name);
-        const auto write = [&](Array& array, bool whole) {
-          if (by_each_alone) {
-            const Region own = {.lower = {first_row, 0}, .extent = {3, whole ? 1000 : 500}};
-            array.write_region_independent(own, whole ? part : left_part);
-          } else {
-            array.write(whole ? rows_ : left, whole ? part : left_part);
-          }
-        };
-        weir_file_options options{};
-        options.durability = durability;
-        weir_define_options stepped{};
-        stepped.steps = 1;
-        stepped.chunks = chunks.data();
-        stepped.shards = layout.in_shards ? shards.data() : nullptr;
-        stepped.codec = layout.codec;
-        stepped.fill = &fill;
-        auto file = session_.create_file(path(name), options);
-        auto first = file.define<double>("first", shape_, stepped);
-        auto second = file.define<double>("second", shape_, stepped);
-        const auto write_both = [&](bool whole) {
-          write(first, whole);
-          write(second, whole);
-        };
-        // The end fails where it makes bytes durable, which is done otherwise for encoded chunks.
-        const auto fail_in_step = [&] {
-          file.begin_step();
-          write_both(true);
-          if (durability == std::string("step") && layout.codec == nullptr) {
-            const Fault fault("call=fdatasync,nth=1,error=ENOSPC,tree=Faults");
-            EXPECT_EQ(weir_file_step_end(file.get()), WEIR_E_IO);
-          } else {
-            {
-              const Fault fault("call=pwrite,nth=1,error=EIO,tree=Faults");
-              EXPECT_THROW(write(second, true), Failure);
-            }
-            EXPECT_NE(weir_file_step_end(file.get()), WEIR_OK);
-          }
-        };
+  const std::array<std::string, 3> strategies = {"direct", "node", "two-phase"};
+  const std::array<const char*, 3> durabilities = {"none", "step", "operation"};
+  const auto strategy = static_cast<std::size_t>(
+      std::find(strategies.begin(), strategies.end(), GetParam().strategy) - strategies.begin());
+  const std::vector<ZarrLayout> layouts = {{"chunks", false, nullptr},
+                                           {"shards", true, nullptr},
+                                           {"encoded chunks", false, "zstd:3"},
+                                           {"encoded shards", true, "zstd:3"}};
+  // Of strategies, layouts, durabilities and whether ranks write alone, any two settings meet.
+  for (std::size_t number = 0; number < layouts.size(); ++number) {
+    const ZarrLayout& layout = layouts[number];
+    for (const bool by_each_alone : {false, true}) {
+      if (by_each_alone && layout.codec != nullptr) continue;  // these cannot be
+      const std::size_t place = strategy + number + (by_each_alone ? 1U : 0U);
+      const char* const durability = durabilities[place % durabilities.size()];
+      const std::string name = std::string("weir-") + durability + layout.name +
+                               (by_each_alone ? "-alone.zarr" : ".zarr");
+      SCOPED_TRACE(name);
+      const auto write = [&](Array& array, bool whole) {
+        if (by_each_alone) {
+          const Region own = {.lower = {first_row, 0}, .extent = {3, whole ? 1000 : 500}};
+          array.write_region_independent(own, whole ? part : left_part);
+        } else {
+          array.write(whole ? rows_ : left, whole ? part : left_part);
+        }
+      };
+      weir_file_options options{};
+      options.durability = durability;
+      weir_define_options stepped{};
+      stepped.steps = 1;
+      stepped.chunks = chunks.data();
+      stepped.shards = layout.in_shards ? shards.data() : nullptr;
+      stepped.codec = layout.codec;
+      stepped.fill = &fill;
+      auto file = session_.create_file(path(name), options);
+      auto first = file.define<double>("first", shape_, stepped);
+      auto second = file.define<double>("second", shape_, stepped);
+      const auto write_both = [&](bool whole) {
+        write(first, whole);
+        write(second, whole);
+      };
+      // The end fails where it makes bytes durable, which is done otherwise for encoded chunks.
+      const auto fail_in_step = [&] {
         file.begin_step();
         write_both(true);
-        file.end_step();
-        // One array of two is not enough; then all of both, in the next step half of both.
-        for (const bool whole : {true, false}) {
-          fail_in_step();
-          file.begin_step();
-          write(first, whole);
-          EXPECT_EQ(weir_file_step_end(file.get()), WEIR_E_ARGUMENT) << weir_last_error();
-          file.begin_step();
-          write_both(whole);
-          EXPECT_EQ(weir_file_step_end(file.get()), WEIR_OK) << weir_last_error();
-        }
-        const std::int64_t steps = file.steps();
-        EXPECT_EQ(steps, 3);
-        file.close();
-        // By a session that has no file open yet.
-        Session reader(MPI_COMM_WORLD);
-        auto again = reader.open_file(path(name));
-        ASSERT_EQ(again.steps(), steps);
-        const auto whole_rows = reader.distribution(shape_, "BLOCK, *");
-        for (std::int64_t step = 0; step < steps; ++step) {
-          again.select_step(step);
-          for (const char* const array : {"first", "second"}) {
-            std::vector<double> found(whole_rows.elements());
-            again.array(array).read(whole_rows, found);
-            std::vector<double> expected(found.size(), 2);
-            for (std::size_t i = 0; i < expected.size(); ++i) {
-              if (step == 2 && i % 1000 >= 500) expected[i] = fill;
-            }
-            EXPECT_EQ(found, expected) << array << ", step " << step;
+        if (durability == std::string("step") && layout.codec == nullptr) {
+          const Fault fault("call=fdatasync,nth=1,error=ENOSPC,tree=Faults");
+          EXPECT_EQ(weir_file_step_end(file.get()), WEIR_E_IO);
+        } else {
+          {
+            const Fault fault("call=pwrite,nth=1,error=EIO,tree=Faults");
+            EXPECT_THROW(write(second, true), Failure);
           }
+          EXPECT_NE(weir_file_step_end(file.get()), WEIR_OK);
+        }
+      };
+      file.begin_step();
+      write_both(true);
+      file.end_step();
+      // One array of two is not enough; then all of both, in the next step half of both.
+      for (const bool whole : {true, false}) {
+        fail_in_step();
+        file.begin_step();
+        write(first, whole);
+        EXPECT_EQ(weir_file_step_end(file.get()), WEIR_E_ARGUMENT) << weir_last_error();
+        file.begin_step();
+        write_both(whole);
+        EXPECT_EQ(weir_file_step_end(file.get()), WEIR_OK) << weir_last_error();
+      }
+      const std::int64_t steps = file.steps();
+      EXPECT_EQ(steps, 3);
+      file.close();
+      // By a session that has no file open yet.
+      Session reader(MPI_COMM_WORLD);
+      auto again = reader.open_file(path(name));
+      ASSERT_EQ(again.steps(), steps);
+      const auto whole_rows = reader.distribution(shape_, "BLOCK, *");
+      for (std::int64_t step = 0; step < steps; ++step) {
+        again.select_step(step);
+        for (const char* const array : {"first", "second"}) {
+          std::vector<double> found(whole_rows.elements());
+          again.array(array).read(whole_rows, found);
+          std::vector<double> expected(found.size(), 2);
+          for (std::size_t i = 0; i < expected.size(); ++i) {
+            if (step == 2 && i % 1000 >= 500) expected[i] = fill;
+          }
+          EXPECT_EQ(found, expected) << array << ", step " << step;
         }
       }
     }

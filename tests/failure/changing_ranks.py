@@ -131,15 +131,15 @@ def steps_after(what: str, said: str | None) -> set[int]:
     return {4} if said == "" else {3, 4}
 
 
-def look(path: Path, what: str, said: str | None) -> None:
+def look(reader: weir.Session, path: Path, what: str, said: str | None) -> None:
     """Everything of before or everything of after is there, and a step more goes well."""
-    with weir.Session(WORLD) as session, session.open_file(str(path)) as file:
+    with reader.open_file(str(path)) as file:
         before = file.steps
         assert before in steps_after(what, said), f"{before} steps"
         is_added = "new" in list(file)
         assert file.attributes().get("note", "") == ("it is new" if is_added else "")
         with file.step():
-            write(session, file["a"], values_of(before))
+            write(reader, file["a"], values_of(before))
     if WORLD.rank == 0:
         with weir.open(path) as stored:
             assert stored.steps == before + 1
@@ -152,32 +152,35 @@ def look(path: Path, what: str, said: str | None) -> None:
     WORLD.Barrier()
 
 
-def fail_each_call(good: Path, tried: Path, what: str) -> int:
-    """Lets each call of the file system fail on rank 0. Returns how many did."""
+def fail_each_call(reader: weir.Session, good: Path, tried: Path, what: str) -> int:
+    """Lets each call of the file system fail on rank 0. Returns how many did.
+
+    One session makes all changes, since it goes on after such a failure.
+    """
     failed = 0
-    for call in CALLS:
-        nth = 1
-        while fails(good, tried, what, call, nth):
-            nth += 1
-            assert nth <= MOST_OF_EACH, call
-        failed += nth - 1 + fails(good, tried, what, call, EVERY_SECOND)
+    with weir.Session(WORLD) as session:
+
+        def fails(call: str, nth: int) -> bool:
+            """Whether the change made the call, which failed with the same error on all ranks."""
+            copy_of(good, tried)
+            fault = Fault(f"rank=0,call={call},nth={nth},error=EIO,tree=weir-")
+            file = session.open_file(str(tried))
+            said, hits = change(file, session, what, fault)
+            file.close()
+            assert len(set(WORLD.allgather(said))) == 1
+            look_after(reader, tried, what, said, f"{fault.text}: {said!r}")
+            return hits > 0
+
+        for call in CALLS:
+            nth = 1
+            while fails(call, nth):
+                nth += 1
+                assert nth <= MOST_OF_EACH, call
+            failed += nth - 1 + fails(call, EVERY_SECOND)
     return failed
 
 
-def fails(good: Path, tried: Path, what: str, call: str, nth: int) -> bool:
-    """Whether the change made that call, which failed then, with the same error on all ranks."""
-    copy_of(good, tried)
-    fault = Fault(f"rank=0,call={call},nth={nth},error=EIO,tree=weir-")
-    with weir.Session(WORLD) as session:
-        file = session.open_file(str(tried))
-        said, hits = change(file, session, what, fault)
-        file.close()
-    assert len(set(WORLD.allgather(said))) == 1
-    look_after(tried, what, said, f"{fault.text}: {said!r}")
-    return hits > 0
-
-
-def fail_messages(good: Path, tried: Path, what: str) -> int:
+def fail_messages(reader: weir.Session, good: Path, tried: Path, what: str) -> int:
     """Every rank gets an error that says what failed, from the change or from the next call.
 
     Where the fault is in the vote about the end, some ranks may have seen the change end well.
@@ -206,16 +209,16 @@ def fail_messages(good: Path, tried: Path, what: str) -> int:
                 assert not any("deadline" in line for line in lines), about
             else:
                 assert not any(lines), about
-            look_after(tried, what, "" if not hits else None, about)
+            look_after(reader, tried, what, "" if not hits else None, about)
             if not hits:
                 break
             failed += 1
     return failed
 
 
-def look_after(path: Path, what: str, said: str | None, about: str) -> None:
+def look_after(reader: weir.Session, path: Path, what: str, said: str | None, about: str) -> None:
     try:
-        look(path, what, said)
+        look(reader, path, what, said)
     except Exception as error:
         raise AssertionError(f"{about}: {error!r}") from error
 
@@ -226,8 +229,10 @@ def main() -> None:
     name = f"weir-file.{SUFFIXES[file_format]}"
     os.environ["WEIR_FAULT"] = os.environ["WEIR_MPI_FAULT"] = ""
     if sys.argv[4:] == ["look"]:
-        for one in sorted(folder.iterdir()):
-            look_after(one / "tried" / name, what, None, f"rank 0 was killed: {one.name}")
+        with weir.Session(WORLD) as reader:
+            for one in sorted(folder.iterdir()):
+                about = f"rank 0 was killed: {one.name}"
+                look_after(reader, one / "tried" / name, what, None, about)
         return
     good, tried = folder / "good" / name, folder / "tried" / name
     good.parent.mkdir(exist_ok=True)
@@ -240,7 +245,9 @@ def main() -> None:
             change(session.open_file(str(tried)), session, what, fault)
         return
     by_messages = sys.argv[4:] == ["messages"]
-    failed = (fail_messages if by_messages else fail_each_call)(good, tried, what)
+    with weir.Session(WORLD) as reader:
+        fail = fail_messages if by_messages else fail_each_call
+        failed = fail(reader, good, tried, what)
     if WORLD.rank == 0:
         sys.stdout.write(f"{failed} calls failed\n")
 

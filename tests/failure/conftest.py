@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,14 @@ def mount(*arguments: str) -> None:
     done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"cannot mount a small file system here: {done.stderr.strip()}")
+
+
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    """A folder in memory, where thousands of states are quickly made."""
+    place = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=place if os.access(place, os.W_OK) else None) as folder:
+        yield Path(folder).resolve()
 
 
 @pytest.fixture(params=["tmpfs", "ext4"])

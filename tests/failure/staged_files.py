@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from failing_runs import environment, launcher
 from mpi_launcher import SMALL_BUFFERS
 from own_stager import Stager, start
+from rank_process import aborting_python
 from staged_values import counts, density
 
 import weir
@@ -39,7 +39,7 @@ def run(
     if stager.others:
         own["WEIR_RANKS_PER_NODE"] = str(ranks_per_node)
     return subprocess.run(
-        [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), sys.executable, "-m", "mpi4py",
+        [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), *aborting_python(),
          PROGRAM, what, folder, file_format, *arguments],
         env=environment(own), capture_output=True, text=True,
         timeout=RUN_SECONDS + 15, check=False, cwd=cwd,
@@ -84,8 +84,7 @@ def ended_without_stager(
     one = one or start("--stager-memory", "16m")
     own = one.variables() | SMALL_BUFFERS | {"PYTHONPATH": str(PROGRAM.parents[1])}
     writer = subprocess.Popen(
-        [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", sys.executable, "-m", "mpi4py",
-         PROGRAM, *words],
+        [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", *aborting_python(), PROGRAM, *words],
         env=environment(own), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     deadline = time.monotonic() + RUN_SECONDS

@@ -8,12 +8,12 @@ and takes a step more (changing_ranks.py).
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from failing_runs import FAULTY_IO, environment, launcher
-from mpi_launcher import SMALL_BUFFERS, preload
+from mpi_launcher import SMALL_BUFFERS
+from rank_process import aborting_python
 
 PROGRAM = Path(__file__).with_name("changing_ranks.py")
 RUN_SECONDS = 250  # less than a test's own deadline, so that the launcher ends a job that hangs
@@ -25,9 +25,8 @@ def run(
     folder: Path, *arguments: str, ranks: int = 2, faulty: Path = FAULTY_IO
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), "env",
-         f"LD_PRELOAD={preload(faulty)}",
-         sys.executable, "-m", "mpi4py", PROGRAM, folder, *arguments],
+        [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), *aborting_python(faulty),
+         PROGRAM, folder, *arguments],
         env=environment(SMALL_BUFFERS), capture_output=True, text=True, timeout=RUN_SECONDS + 15,
         check=False,
     )  # fmt: skip
@@ -36,11 +35,11 @@ def run(
 @pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw", "cdf5"])
 @pytest.mark.parametrize("what", ["end", "abort", "drop", "extend"])
 def test_a_failed_call_leaves_the_file_of_before_or_after(
-    tmp_path: Path, what: str, file_format: str
+    memory: Path, what: str, file_format: str
 ) -> None:
     if (what, file_format) == ("extend", "cdf5"):
         pytest.skip("a CDF file with steps gets no array")
-    folder = tmp_path / "weir-test"
+    folder = memory / "weir-test"
     folder.mkdir()
     ended = run(folder, file_format, what)
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -50,25 +49,25 @@ def test_a_failed_call_leaves_the_file_of_before_or_after(
 @pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw"])
 @pytest.mark.parametrize("what", ["end", "abort", "drop", "extend"])
 def test_a_killed_rank_leaves_the_file_of_before_or_after(
-    tmp_path: Path, what: str, file_format: str
+    memory: Path, what: str, file_format: str
 ) -> None:
     killed = 0
     for call, nth in KILLED_AT:
-        folder = tmp_path / f"weir-{call}-{nth}"
+        folder = memory / f"weir-{call}-{nth}"
         folder.mkdir()
         ended = run(folder, file_format, what, call, str(nth))
         killed += ended.returncode != 0
     assert killed > 0
-    looked = run(tmp_path, file_format, what, "look")
+    looked = run(memory, file_format, what, "look")
     assert looked.returncode == 0, looked.stdout + looked.stderr
 
 
 @pytest.mark.parametrize("file_format", ["hdf5", "raw"])
 @pytest.mark.parametrize("what", ["end", "abort", "drop", "extend"])
 def test_a_failed_message_is_an_error_on_every_rank(
-    tmp_path: Path, what: str, file_format: str
+    memory: Path, what: str, file_format: str
 ) -> None:
-    folder = tmp_path / "weir-test"
+    folder = memory / "weir-test"
     folder.mkdir()
     ended = run(folder, file_format, what, "messages", ranks=3, faulty=FAULTY_MPI)
     assert ended.returncode == 0, ended.stdout + ended.stderr

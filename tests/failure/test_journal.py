@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import pytest
 from own_stager import STAGER, Stager, start, start_for_nodes, start_service
 from staged_files import RUN_SECONDS, bytes_below, ended_without_stager, run, steps_in, wherever
 from staged_values import SUFFIXES
+from weir_process import WeirProcess
 
 
 def start_with_journal(journal: Path, *words: str) -> Stager:
@@ -211,12 +211,12 @@ def test_a_program_with_a_stager_without_a_journal_is_said_to_be_in_none(tmp_pat
 
 def stage_status(one: Stager) -> str:
     """What a person sees, without line breaks."""
-    shown = subprocess.run(
-        [sys.executable, "-m", "weir.cli", "stage", "status", "--socket", one.socket],
-        env=os.environ | {"WEIR_STAGER": str(STAGER)}, capture_output=True, text=True,
-        timeout=RUN_SECONDS, check=True,
-    )  # fmt: skip
-    return " ".join(shown.stdout.split())
+    words = ("stage", "status", "--socket", str(one.socket))
+    variables = os.environ | {"WEIR_STAGER": str(STAGER)}
+    with WeirProcess(words, cwd=Path.cwd(), env=variables) as weir:
+        shown, said = weir.communicate(RUN_SECONDS)
+        assert weir.wait(0) == 0, said
+    return " ".join(shown.split())
 
 
 several = pytest.mark.parametrize("start_both", [start_for_nodes, start_service])

@@ -76,26 +76,24 @@ def test_a_lost_step_is_named_and_written_again(
     assert steps_in(path) == 4
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize(
     "layout", ["hdf5", "zarr", "hdf5,zstd:3", "zarr,zstd:3", "zarr,zstd:3/14x32x10"]
 )
 @pytest.mark.parametrize("killed", [0, 1])
-def test_ranks_of_all_nodes_write_what_follows(tmp_path: Path, layout: str, killed: int) -> None:
+@pytest.mark.parametrize("when", ["between_steps", "in_a_step"])
+def test_ranks_of_all_nodes_write_what_follows(
+    tmp_path: Path, layout: str, killed: int, when: str
+) -> None:
     file_format, *codec = layout.split(",")
     one = start_for_nodes(2, "--stager-memory", "64m")
     victim = (one, *one.others)[killed]
     try:
-        for when in ("between_steps", "in_a_step"):
-            folder = tmp_path / f"weir-{when}"
-            folder.mkdir()
-            victim = (one, *one.others)[killed]
-            how = ",".join([when, *codec])
-            ended = run(one, "goes_on", folder, file_format, "5", how, str(victim.pid))
-            assert ended.returncode == 0, ended.stdout + ended.stderr
-            assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
-            assert steps_in(folder / f"out.{SUFFIXES[file_format]}") == 5
-            one.kill()
-            one = start_for_nodes(2, "--stager-memory", "64m")
+        how = ",".join([when, *codec])
+        ended = run(one, "goes_on", tmp_path, file_format, "5", how, str(victim.pid))
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+        assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}") == 5
     finally:
         one.kill()
 

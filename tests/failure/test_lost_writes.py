@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,14 +28,6 @@ from weir._core.files import PATH_VARIABLE, FileHandle
 RECORDER = BUILD / "tests" / "failure" / "recorded_io.so"
 RUN_SECONDS = 240
 LOOKED_AT_ONE_BY_ONE = 10
-
-
-@pytest.fixture
-def memory() -> Iterator[Path]:
-    """A folder in memory, where thousands of states are quickly made."""
-    place = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=place if os.access(place, os.W_OK) else None) as folder:
-        yield Path(folder).resolve()
 
 
 def run_recorded(command: list[str], data: Path, record: Path) -> None:

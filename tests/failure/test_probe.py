@@ -35,7 +35,7 @@ def weir_platform(folder: Path, *words: str) -> tuple[int, str, str]:
 
 
 def probe_of(folder: Path, directory: Path | str) -> tuple[int, str, str]:
-    words = ("--directory", str(directory), "-n", "2", "--seconds", "3", "--output", "box.toml")
+    words = ("--directory", str(directory), "-n", "2", "--seconds", "1", "--output", "box.toml")
     return weir_platform(folder, "probe", *words)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 from mpi_launcher import environment, launcher
+from rank_process import python
 
 PROGRAM = Path(__file__).parent / "collective_program.py"
 
@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).parent / "collective_program.py"
 def run_on_ranks(ranks: int, what: str, folder: Path, *, program: Path = PROGRAM) -> str:
     """What the ranks print."""
     done = subprocess.run(
-        [*launcher(deadline_seconds=60), "-n", str(ranks), sys.executable, program, what, folder],
+        [*launcher(deadline_seconds=60), "-n", str(ranks), *python(), program, what, folder],
         env=environment({}), capture_output=True, text=True, timeout=90, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

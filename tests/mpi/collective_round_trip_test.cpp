@@ -341,17 +341,19 @@ class RoundTrips : public EveryStrategy {
 INSTANTIATE_TEST_SUITE_P(Settings, RoundTrips, ::testing::ValuesIn(RoundTrips::cases()),
                          name_of_case);
 
+// Each number of ranks has requests of its own, so that two of a kind make many different ones.
 TEST_P(RoundTrips, GiveBackWhatIsWrittenByTheSameRequestsForAllStrategies) {
-  for (int seed = 1; seed <= array::rounds(3); ++seed) {
-    round_trip(*collective_, path("weir-collective"), static_cast<std::uint64_t>(seed));
+  for (int seed = 1; seed <= array::rounds(2); ++seed) {
+    round_trip(*collective_, path("weir-collective"),
+               static_cast<std::uint64_t>(10 * size_of_world() + seed));
     if (HasFatalFailure()) return;
   }
 }
 
 TEST_P(RoundTrips, GiveBackWhatIsWrittenByRequestsOfOneStrategyOnly) {
-  for (int seed = 0; seed < array::rounds(4); ++seed) {
+  for (int seed = 0; seed < array::rounds(2); ++seed) {
     round_trip(*collective_, path("weir-collective"),
-               100 + 10 * kind() + static_cast<std::uint64_t>(seed));
+               1000 * (kind() + 1) + static_cast<std::uint64_t>(10 * size_of_world() + seed));
     if (HasFatalFailure()) return;
   }
 }

@@ -1,12 +1,14 @@
 // Every combination of method, mode, file type, gangs, RMOD and WMOD that the ranks allow moves the
 // same bytes to the same places: what is read is verified by the run itself, and what is left on
 // disk is compared, byte for byte, with what POSIX SYNC left. Sizes are small: a share is a few
-// kilobytes. The ranks are 1, 4, 9 or 16.
+// kilobytes. The ranks are 1, 4, 9 or 16; the 16, which wait for each other most of the time, move
+// the matrices in ways of which any two settings meet.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -151,6 +153,21 @@ class Gangs : public Matrices, public ::testing::WithParamInterface<std::int64_t
 INSTANTIATE_TEST_SUITE_P(Numbers, Gangs, ::testing::Values(1, 4, 9, 16),
                          ::testing::PrintToStringParamName());
 
+// Returns the variants that are tried with the RMOD of this place: on 16 ranks those of POSIX SYNC,
+// with which others are compared, and for each method one mode.
+std::vector<Variant> tried_variants(int ranks, std::size_t place) {
+  std::vector<Variant> all = all_variants();
+  if (ranks < 16) return all;
+  const std::array methods = {built("posix"), built("io_uring"), built("mpiio")};
+  std::erase_if(all, [&](const Variant& one) {
+    if (one.method == methods[0] && one.mode == Mode::sync) return false;
+    const auto method = std::find(methods.begin(), methods.end(), one.method) - methods.begin();
+    const std::size_t mode = one.mode == Mode::sync ? 0 : one.mode == Mode::async ? 1 : 2;
+    return mode != (static_cast<std::size_t>(method) + place) % 3;
+  });
+  return all;
+}
+
 TEST_P(Gangs, EveryVariantMovesTheSameBytesToTheSamePlaces) {
   const std::int64_t gangs = GetParam();
   Size size{.no_pe = job().size,
@@ -163,14 +180,15 @@ TEST_P(Gangs, EveryVariantMovesTheSameBytesToTheSamePlaces) {
             .wmod = 1};
   if (!validate(size)) GTEST_SKIP() << "the ranks do not make that many gangs";
   const std::int64_t gang = job().size / gangs;
+  auto place = static_cast<std::size_t>(gangs);
   for (const std::int64_t rmod : divisors(gang)) {
     size.rmod = rmod;
     size.wmod = gang / rmod;
-    run(size, not_durable(), all_variants());
+    run(size, not_durable(), tried_variants(job().size, place++));
     if (HasFatalFailure()) return;
   }
   size.rmod = size.wmod = gang;
-  run(size, not_durable(), all_variants());
+  run(size, not_durable(), tried_variants(job().size, place));
 }
 
 TEST_F(Matrices, AreTheSameWhenDurableAndCompressibleWithShiftedRanks) {
