@@ -62,7 +62,6 @@ def aborting_python(*libraries: Path) -> list[str | Path]:
 
 
 @functools.cache
-@functools.cache
 def _server(preloaded: str) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="weir-ranks-"))
     place = folder / "socket"
