@@ -15,10 +15,11 @@ from xdist.scheduler import LoadFileScheduling
 
 TESTS = Path(__file__).parent
 LONG = (
-    "failure/test_changes.py",
-    "failure/test_lost_writes.py",
+    "failure/test_staging.py",
     "failure/test_journal.py",
     "failure/test_lost_stagers.py",
+    "failure/test_lost_writes.py",
+    "failure/test_changes.py",
     "python/test_cli_bench.py",
     "python/test_campaign_cli.py",
     "measurement/test_madcap.py",
@@ -31,6 +32,7 @@ LONG = (
     "browser/test_report_in_browser.py",
     "failure/test_storage_errors.py",
     "python/test_campaign_real.py",
+    "mpiio/test_take_over.py",
     "python/test_cli_real.py",
     "failure/test_probe.py",
     "failure/test_refused_input.py",

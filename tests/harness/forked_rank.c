@@ -20,8 +20,7 @@
 
 enum { longest_message = 150000, no_answer = 70 };
 
-extern char** environ;
-
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): signals come at any time
 static volatile sig_atomic_t forked;
 
 static void pass_on(int number) {
@@ -33,7 +32,7 @@ static void append(char* message, size_t* length, const char* word) {
   if (*length + bytes > longest_message) {
     fprintf(stderr, "forked_rank: words and environment have more than %d bytes\n",
             longest_message);
-    exit(no_answer);
+    _exit(no_answer);
   }
   memcpy(message + *length, word, bytes);
   *length += bytes;
@@ -101,7 +100,7 @@ int main(int count, char** words) {
   sigset_t before;
   sigemptyset(&held);
   for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; ++i) sigaddset(&held, passed_on[i]);
-  sigprocmask(SIG_BLOCK, &held, &before);
+  pthread_sigmask(SIG_BLOCK, &held, &before);
   int32_t process = 0;
   if (!ask(server, count - 2, words + 2) || !heard(server, &process)) return no_answer;
   forked = process;
@@ -109,7 +108,7 @@ int main(int count, char** words) {
     const struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
     sigaction(passed_on[i], &action, NULL);
   }
-  sigprocmask(SIG_SETMASK, &before, NULL);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   int32_t status = 0;
   if (!heard(server, &status)) return no_answer;
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);

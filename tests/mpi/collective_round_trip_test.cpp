@@ -327,6 +327,12 @@ void round_trip(Collective& collective, const std::string& path, std::uint64_t s
   for (const Tested& one : arrays) EXPECT_TRUE(is_ok(collective.close_file(*one.file)));
 }
 
+// Each number of ranks has requests of its own, so that two of a kind make many different ones.
+std::uint64_t own_seed(int seed) {
+  return std::uint64_t{10} * static_cast<std::uint64_t>(size_of_world()) +
+         static_cast<std::uint64_t>(seed);
+}
+
 class RoundTrips : public EveryStrategy {
  protected:
   // Returns the place of the settings in the list of all.
@@ -341,19 +347,16 @@ class RoundTrips : public EveryStrategy {
 INSTANTIATE_TEST_SUITE_P(Settings, RoundTrips, ::testing::ValuesIn(RoundTrips::cases()),
                          name_of_case);
 
-// Each number of ranks has requests of its own, so that two of a kind make many different ones.
 TEST_P(RoundTrips, GiveBackWhatIsWrittenByTheSameRequestsForAllStrategies) {
   for (int seed = 1; seed <= array::rounds(2); ++seed) {
-    round_trip(*collective_, path("weir-collective"),
-               static_cast<std::uint64_t>(10 * size_of_world() + seed));
+    round_trip(*collective_, path("weir-collective"), own_seed(seed));
     if (HasFatalFailure()) return;
   }
 }
 
 TEST_P(RoundTrips, GiveBackWhatIsWrittenByRequestsOfOneStrategyOnly) {
   for (int seed = 0; seed < array::rounds(2); ++seed) {
-    round_trip(*collective_, path("weir-collective"),
-               1000 * (kind() + 1) + static_cast<std::uint64_t>(10 * size_of_world() + seed));
+    round_trip(*collective_, path("weir-collective"), 1000 * (kind() + 1) + own_seed(seed));
     if (HasFatalFailure()) return;
   }
 }
