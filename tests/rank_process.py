@@ -52,7 +52,7 @@ def python(*libraries: Path) -> list[str | Path]:
     """
     preloaded = preload(*libraries)
     if is_open_mpi():
-        return [CLIENT, _server(preloaded), sys.executable]
+        return [CLIENT, _server(preloaded), preloaded, sys.executable]
     return ["env", f"LD_PRELOAD={preloaded}", sys.executable] if libraries else [sys.executable]
 
 
@@ -77,7 +77,11 @@ def _server(preloaded: str) -> Path:
             stdout=subprocess.DEVNULL,
         )
 
+    owner = os.getpid()
+
     def end() -> None:
+        if os.getpid() != owner:  # a process that was forked from this one ends
+            return
         ours.close()
         process.wait(ENDING_SECONDS)
         shutil.rmtree(folder, ignore_errors=True)
@@ -149,7 +153,9 @@ class Server:
                     return request
 
     def _fork(self, client: socket.socket) -> Request | None:
-        message, files, _, _ = socket.recv_fds(client, LONGEST_MESSAGE, STANDARD_FILES)
+        message, files = b"", []
+        with contextlib.suppress(OSError):  # the client was killed
+            message, files, _, _ = socket.recv_fds(client, LONGEST_MESSAGE, STANDARD_FILES)
         if not message:
             self._selector.unregister(client)
             client.close()
@@ -164,7 +170,8 @@ class Server:
             return Request(message, files)
         for file in files:
             os.close(file)
-        client.send(struct.pack("i", process))
+        with contextlib.suppress(OSError):  # the client was killed, and so will be its rank
+            client.send(struct.pack("i", process))
         end = os.pidfd_open(process)
         self._ranks[client], self._ends[end] = process, client
         self._selector.register(end, selectors.EVENT_READ)

@@ -1,10 +1,11 @@
-// forked_rank SOCKET PYTHON WORD...: has "PYTHON WORD..." done by a process that is forked from one
-// which has loaded the modules already (tests/rank_process.py), and ends as that process does.
+// forked_rank SOCKET PRELOADED PYTHON WORD...: has "PYTHON WORD..." done by a process that is
+// forked from one which has loaded the modules already (tests/rank_process.py), and ends as that
+// process does.
 //
 // A launcher starts this program as a rank. The forked process gets this one's words, directory,
 // environment and standard files, and is the rank to MPI and to everybody else. It gets the signals
 // that the launcher sends here, and is killed when this program is. Without the other end of the
-// socket, PYTHON itself is started.
+// socket, PYTHON itself is started, with these libraries in LD_PRELOAD.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -85,13 +86,14 @@ static int heard(int server, int32_t* number) {
 }
 
 int main(int count, char** words) {
-  if (count < 3) {
-    fprintf(stderr, "forked_rank: give a socket and a command\n");
+  if (count < 4) {
+    fprintf(stderr, "forked_rank: give a socket, libraries and a command\n");
     return no_answer;
   }
   const int server = connected_to(words[1]);
   if (server < 0) {
-    execv(words[2], words + 2);
+    setenv("LD_PRELOAD", words[2], 1);
+    execv(words[3], words + 3);
     perror("forked_rank: the command cannot be started");
     return no_answer;
   }
@@ -102,7 +104,7 @@ int main(int count, char** words) {
   for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; ++i) sigaddset(&held, passed_on[i]);
   pthread_sigmask(SIG_BLOCK, &held, &before);
   int32_t process = 0;
-  if (!ask(server, count - 2, words + 2) || !heard(server, &process)) return no_answer;
+  if (!ask(server, count - 3, words + 3) || !heard(server, &process)) return no_answer;
   forked = process;
   for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; ++i) {
     const struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
