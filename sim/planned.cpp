@@ -3,7 +3,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "plan/choice.hpp"
@@ -128,6 +131,19 @@ ordered_json json_of(const PartLoad& load, double seconds) {
           {"units", units}};
 }
 
+// Returns the most memory that this process has had. What getrusage() tells may be that of the
+// process from which this one was forked, before it was this program.
+double peak_memory_bytes(const rusage& usage) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::istringstream words(line);
+    std::string name;
+    double kibibytes = 0;
+    if (words >> name && name == "VmHWM:" && words >> kibibytes) return kibibytes * 1024;
+  }
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
 }  // namespace
 
 ordered_json json_of(const Planned& planned, const Outcome& outcome) {
@@ -165,7 +181,7 @@ ordered_json json_of(const Planned& planned, const Outcome& outcome) {
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  json["cost"] = {{"peak_memory_bytes", static_cast<double>(usage.ru_maxrss) * 1024},
+  json["cost"] = {{"peak_memory_bytes", peak_memory_bytes(usage)},
                   {"processor_seconds", static_cast<double>(usage.ru_utime.tv_sec) +
                                             static_cast<double>(usage.ru_utime.tv_usec) * 1e-6}};
   return json;
