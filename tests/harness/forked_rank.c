@@ -92,7 +92,7 @@ int main(int count, char** words) {
   }
   const int server = connected_to(words[1]);
   if (server < 0) {
-    setenv("LD_PRELOAD", words[2], 1);
+    setenv("LD_PRELOAD", words[2], 1);  // NOLINT(concurrency-mt-unsafe): this is the only thread
     execv(words[3], words + 3);
     perror("forked_rank: the command cannot be started");
     return no_answer;

@@ -23,13 +23,13 @@ bool is_predefined(MPI_Datatype datatype) {
   return combiner == MPI_COMBINER_NAMED;
 }
 
-MPI_Datatype copy_of(MPI_Datatype datatype) {
+MPI_Datatype copied_type(MPI_Datatype datatype) {
   MPI_Datatype copy = datatype;
   if (!is_predefined(datatype)) MPI_Type_dup(datatype, &copy);
   return copy;
 }
 
-void free_copy(MPI_Datatype& copy) {
+void free_type(MPI_Datatype& copy) {
   if (!is_predefined(copy)) MPI_Type_free(&copy);
   copy = MPI_BYTE;
 }
@@ -38,7 +38,7 @@ void free_copy(MPI_Datatype& copy) {
 
 KeptArguments::KeptArguments(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype shown,
                              MPI_Info info)
-    : displacement_(displacement), element_(copy_of(element)), shown_(copy_of(shown)) {
+    : displacement_(displacement), element_(copied_type(element)), shown_(copied_type(shown)) {
   if (info != MPI_INFO_NULL) MPI_Info_dup(info, &info_);
 }
 
@@ -53,8 +53,8 @@ KeptArguments& KeptArguments::operator=(KeptArguments&& other) noexcept {
 }
 
 void KeptArguments::free() {
-  free_copy(element_);
-  free_copy(shown_);
+  free_type(element_);
+  free_type(shown_);
   if (info_ != MPI_INFO_NULL) MPI_Info_free(&info_);
 }
 
