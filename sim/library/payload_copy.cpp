@@ -1,4 +1,5 @@
-// In place of src/aggregation/payload_copy.cpp: payload that nobody reads is not copied.
+// This file takes the place of src/aggregation/payload_copy.cpp: payload that nobody reads is not
+// copied.
 #include "aggregation/payload_copy.hpp"
 
 #include "array/byte_swap.hpp"

@@ -22,7 +22,7 @@ namespace sg4 = simgrid::s4u;
 
 constexpr const char* instance = "library";
 
-// Of a step of all ranks. More payload is not copied if nobody reads it.
+// Bytes of a step of all ranks. If a step has more and nobody reads them, they are not copied.
 constexpr std::int64_t most_copied_bytes = std::int64_t{256} << 20;
 
 class Job {

@@ -21,8 +21,8 @@ using weir::sim::this_rank;
 // The library takes a time of 0 for none.
 constexpr double clock_begins_at_seconds = 1;
 
-// In place of a device: memory that belongs to no file. The number of its bytes is then in place of
-// an inode.
+// Memory that belongs to no file is found by this number in place of a device, and by the number of
+// its bytes in place of an inode.
 constexpr std::uint64_t no_device = 0;
 
 }  // namespace

@@ -113,7 +113,8 @@ class SessionFiles {
   std::vector<std::size_t> read_to_;  // where in it each spilled block begins
   storage::OpenFiles files_;
   std::unique_ptr<storage::Engine> direct_engine_;  // null until it is used
-  // By path. They are also open in files_, which makes them durable.
+  // The files that are open for writes past the page cache, by path. Each is also open in files_,
+  // which makes it durable.
   std::map<std::string, std::unique_ptr<storage::EngineFile>> direct_files_;
   Encodings encodings_;  // since the last commit, or, with a table, that of their step
   struct FreeSpace {

@@ -324,7 +324,7 @@ TEST_P(Faults, AStepOfManyFilesThatFailedIsWholeWhenItIsWrittenAgain) {
                                            {"shards", true, nullptr},
                                            {"encoded chunks", false, "zstd:3"},
                                            {"encoded shards", true, "zstd:3"}};
-  // Of strategies, layouts, durabilities and whether ranks write alone, any two settings meet.
+  // Any two settings meet: of strategies, layouts, durabilities, and whether ranks write alone.
   for (std::size_t number = 0; number < layouts.size(); ++number) {
     const ZarrLayout& layout = layouts[number];
     for (const bool by_each_alone : {false, true}) {
