@@ -4,6 +4,8 @@
  *   mpiio_staged_calls lost FILE STAGER    writes; rank 0 kills process STAGER; writes on
  *   mpiio_staged_calls synced FILE STAGER  calls MPI_File_sync before that
  *   mpiio_staged_calls blocks FILE STAGER  and writes blocks first after it
+ *   mpiio_staged_calls beside FILE STAGER  makes calls that need not wait for the stager, which rank
+ *                                          0 stops for this time
  *   mpiio_staged_calls refused FILE        writes, and tells the results of waiting for it
  *   mpiio_staged_calls left FILE [HOW]     closes the file, and opens it again; HOW: dies (all
  * ranks do), renamed (rank 0 calls rename, a child before it), or cut (rank 0 calls truncate)
@@ -181,6 +183,26 @@ static void lose_stager(const char* path, const char* how, int stager) {
   show("close", MPI_File_close(&file));
 }
 
+/* The calls are of bytes behind the staged rows. */
+static void make_calls_beside(const char* path, int stager) {
+  const MPI_Offset behind = (MPI_Offset)(block + rows * row) * ranks + (MPI_Offset)row * rank;
+  MPI_File file = created(path);
+  show("rows", write_rows(file, 1));
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) must(kill(stager, SIGSTOP) == 0, "kill");
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int call = 0; call < 2; ++call) {
+    fill(2 + call, row);
+    show("write_at", MPI_File_write_at(file, behind, memory, row, MPI_BYTE, MPI_STATUS_IGNORE));
+  }
+  memset(memory, 0, row);
+  int result = MPI_File_read_at(file, behind, memory, row, MPI_BYTE, MPI_STATUS_IGNORE);
+  check("read_at", result, wrong(rank, 3, row));
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) must(kill(stager, SIGCONT) == 0, "kill");
+  show("close", MPI_File_close(&file));
+}
+
 static void tell_refusals(const char* path) {
   MPI_File file = created(path);
   show("write", write_blocks(file, 1));
@@ -263,7 +285,12 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "many") == 0) close_many(argv[2]);
   if (strcmp(argv[1], "left") == 0) leave(argv[2], argc > 3 ? argv[3] : "");
   if (argc > 3 && strcmp(argv[1], "left") != 0) {
-    lose_stager(argv[2], argv[1], (int)strtol(argv[3], NULL, 10));
+    const int stager = (int)strtol(argv[3], NULL, 10);
+    if (strcmp(argv[1], "beside") == 0) {
+      make_calls_beside(argv[2], stager);
+    } else {
+      lose_stager(argv[2], argv[1], stager);
+    }
   }
   free(memory);
   MPI_Finalize();

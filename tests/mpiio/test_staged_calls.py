@@ -96,6 +96,14 @@ def test_calls_that_meet_staged_bytes_wait_for_them(late: int, tmp_path: Path) -
     assert re.search(r"were taken over \(27 of them staged\), the others", run.err), run.err
 
 
+def test_calls_beside_staged_bytes_do_not_wait(tmp_path: Path, stager: Stager) -> None:
+    """The stager is stopped meanwhile. A call that waited for it would fail at the deadline."""
+    words = ("mpiio_staged_calls", "beside", str(tmp_path / "file"), str(stager.pid))
+    run = Run(tmp_path, stager, words, WEIR_DEADLINE="20")
+    assert run.of_each_rank("rows: 0", "write_at: 0", "write_at: 0", "close: 0"), run.out + run.err
+    assert run.staged("write_at_all") == RANKS
+
+
 @pytest.mark.skipif(not is_open_mpi(), reason="error classes have other numbers")
 @pytest.mark.parametrize("how", ["lost", "synced", "blocks"])
 @pytest.mark.parametrize("setting", ["fail", "direct"])

@@ -101,15 +101,13 @@ bool TakenFile::has_stored_range(std::int64_t first, std::int64_t bytes) {
   if (staged_.empty() || bytes == 0) return true;
   std::int64_t begin = std::numeric_limits<std::int64_t>::max();
   std::int64_t end = 0;
-  std::vector<array::BytePattern> found;
   // Offsets ascend with the tiles of a view, or descend: the first and the last byte are the
   // farthest.
   for (const std::int64_t number : {first, first + bytes - 1}) {
-    if (view_->cut(number, 1, 1, found) != array::ByteView::Cut::done) return has_stored_all();
-  }
-  for (const array::BytePattern& one : found) {
-    begin = std::min(begin, one.offset());
-    end = std::max(end, one.end());
+    std::vector<array::BytePattern> byte;
+    if (view_->cut(number, 1, 1, byte) != array::ByteView::Cut::done) return has_stored_all();
+    begin = std::min(begin, byte.front().offset());
+    end = std::max(end, byte.front().end());
   }
   return has_stored(begin, end);
 }
