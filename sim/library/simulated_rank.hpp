@@ -15,6 +15,7 @@
 #include "description.hpp"
 #include "engines/engine.hpp"
 #include "flows.hpp"
+#include "known_choices.hpp"
 #include "operations.hpp"
 #include "plan/parameters.hpp"
 #include "plan/platform_rates.hpp"
@@ -32,6 +33,7 @@ struct SimulatedSystem {
   plan::Strategy strategy = {};  // of the plan
   plan::PlatformRates rates;     // of the simulated machine, for every session
   Operations* operations = nullptr;
+  KnownChoices choices;  // of plans, by all ranks
   // Ranks that sleep on a word of memory, by its address, which is the same on all ranks of a node.
   std::map<const std::atomic<std::uint32_t>*, std::vector<simgrid::s4u::SemaphorePtr>> sleepers;
   // Memory that ranks share: one mapping of each file for all that map it.

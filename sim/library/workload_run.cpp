@@ -32,8 +32,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Each rank chooses its plan by itself, in a time that grows with the ranks, so that more ranks
-// take many minutes.
+// Each rank reads settings, opens a session and describes itself, in a time that grows with the
+// ranks, so that more ranks take many minutes.
 constexpr std::int64_t most_bench_ranks = 4096;
 
 // A folder for the results and the test files of the job, which is removed with all its content.

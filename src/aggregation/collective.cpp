@@ -18,6 +18,7 @@
 #include "aggregation/collective_state.hpp"
 #include "aggregation/node_board.hpp"
 #include "aggregation/own_region.hpp"
+#include "aggregation/plan_choice.hpp"
 #include "aggregation/region_request.hpp"
 #include "aggregation/request.hpp"
 #include "aggregation/shared_boxes.hpp"
@@ -500,6 +501,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   state.planner =
       std::make_unique<plan::Planner>(state.group->topology(), chosen.targets, chosen.rates,
                                       state.rank, state.group->holders_per_node());
+  state.planner->set_chooser(&choose_plan);
   if (const auto source = state.group->groups_source()) {
     chosen.groups_are_suggested = *source != topology::PlaceSource::description;
     if (chosen.io_groups_origin.empty()) chosen.io_groups_origin = topology::text_of(*source);

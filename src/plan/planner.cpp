@@ -201,7 +201,7 @@ Result<std::shared_ptr<const Planned>> Planner::plan(const Request& request,
     if (!one_group) return one_group.error();
     topology = std::move(one_group).value();
   }
-  auto choice = choose(request, topology, overrides.targets.value_or(targets_), rates_, here);
+  auto choice = choose_(request, topology, overrides.targets.value_or(targets_), rates_, here);
   if (!choice) return choice.error();
   std::string& io_groups = choice.value().io_groups;
   io_groups = io_groups.empty() ? one_io_group_ : io_groups + io_groups_origin_;

@@ -100,6 +100,9 @@ class PlanCache {
   std::int64_t misses_ = 0;
 };
 
+// The functions that can take the place of choose().
+using Chooser = decltype(&choose);
+
 class Planner {
  public:
   // The arguments stay the same for all requests of a job. `rank` is the rank whose plans are made.
@@ -109,6 +112,8 @@ class Planner {
           const PlatformRates& rates, std::int64_t rank, std::int64_t holders = 0,
           std::size_t cached_plans = 64);
 
+  // Replaces choose() by a function that makes the same choices.
+  void set_chooser(Chooser chooser) { choose_ = chooser; }
   // Returns what explain() says after the number of I/O groups.
   void set_io_groups_origin(std::string origin) { io_groups_origin_ = std::move(origin); }
   // Returns what explain() says of the I/O groups if there is one, although several were asked for.
@@ -138,6 +143,7 @@ class Planner {
   std::int64_t holders_;
   std::string io_groups_origin_;
   std::string one_io_group_;
+  Chooser choose_ = &choose;
   PlanCache cache_;
 };
 

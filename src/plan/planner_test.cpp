@@ -131,6 +131,24 @@ TEST(Planner, FailuresAreNotKept) {
   EXPECT_EQ(planning.cache().size(), 0U);
 }
 
+TEST(Planner, AsksItsChooserOnceForEachRequest) {
+  static int asked = 0;
+  asked = 0;
+  Planner planning = planner(2);
+  planning.set_chooser([](const Request& request, const topology::Topology& topology,
+                          const topology::FileTargets& targets, const PlatformRates& rates,
+                          const Overrides& overrides) {
+    ++asked;
+    return choose(request, topology, targets, rates, overrides);
+  });
+  EXPECT_EQ(planning.plan(request_of(10), {}).value()->choice.explain(),
+            planner(2).plan(request_of(10), {}).value()->choice.explain());
+  static_cast<void>(planning.plan(request_of(10), {}));
+  EXPECT_EQ(asked, 1);
+  static_cast<void>(planning.plan(request_of(11), {}));
+  EXPECT_EQ(asked, 2);
+}
+
 TEST(SharedDistribution, EqualOnesAreEqualHoweverMade) {
   RandomRequests random(250);
   for (int round = 0; round < array::rounds(200); ++round) {
