@@ -1,4 +1,4 @@
-"""Which tests run, in which order and beside which; the width of text; what no test may load."""
+"""In which order and beside which tests run; the width of text; what no test may load."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from mpi_launcher import is_open_mpi, preload, variables
-from pairs import covering
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -55,7 +54,11 @@ if _preload := preload():
     os.environ["LD_PRELOAD"] = _preload
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.import_plugin("sampling")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         folder = item.path.relative_to(TESTS).parts[0]
         if item.get_closest_marker("alone") and folder not in WITH_TESTS_ALONE:
@@ -63,7 +66,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 f"{item.nodeid} is marked alone, and ./dev test alone looks for such tests in "
                 f"{' and '.join(WITH_TESTS_ALONE)} only"
             )
-    leave_out_combinations(config, items)
     places = {TESTS / name: place for place, name in enumerate(LONG)}
 
     def place_of(item: pytest.Item) -> int:
@@ -89,26 +91,6 @@ class OneTestbed(LoadFileScheduling):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneTestbed:
     return OneTestbed(config, log)
-
-
-def leave_out_combinations(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keeps of each test that is marked pairwise cases in which all pairs of values occur."""
-    if os.environ.get("WEIR_ALL_COMBINATIONS"):
-        return
-    marked: dict[tuple[Path, str], list[pytest.Function]] = {}
-    for item in items:
-        if isinstance(item, pytest.Function) and item.get_closest_marker("pairwise"):
-            marked.setdefault((item.path, item.originalname), []).append(item)
-    for cases in marked.values():
-        chosen = covering([case.callspec.params for case in cases])
-        if not chosen:
-            raise pytest.UsageError(
-                f"{cases[0].nodeid} is marked pairwise and has one parameter only"
-            )
-        left_out = [case for place, case in enumerate(cases) if place not in chosen]
-        config.hook.pytest_deselected(items=left_out)
-        for case in left_out:
-            items.remove(case)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

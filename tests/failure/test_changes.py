@@ -32,13 +32,19 @@ def run(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw", "cdf5"])
-@pytest.mark.parametrize("what", ["end", "abort", "drop", "extend"])
+@pytest.mark.sampled(7, by=("file_format", "what"))
+@pytest.mark.parametrize(
+    ("what", "file_format"),
+    [
+        (what, file_format)
+        for what in ("end", "abort", "drop", "extend")
+        for file_format in ("hdf5", "zarr", "raw", "cdf5")
+        if (what, file_format) != ("extend", "cdf5")  # a CDF file with steps gets no array
+    ],
+)
 def test_a_failed_call_leaves_the_file_of_before_or_after(
     memory: Path, what: str, file_format: str
 ) -> None:
-    if (what, file_format) == ("extend", "cdf5"):
-        pytest.skip("a CDF file with steps gets no array")
     folder = memory / "weir-test"
     folder.mkdir()
     ended = run(folder, file_format, what)
@@ -46,6 +52,7 @@ def test_a_failed_call_leaves_the_file_of_before_or_after(
     assert int(ended.stdout.split()[0]) > 0, ended.stdout
 
 
+@pytest.mark.sampled(5, by=("file_format", "what"))
 @pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw"])
 @pytest.mark.parametrize("what", ["end", "abort", "drop", "extend"])
 def test_a_killed_rank_leaves_the_file_of_before_or_after(
@@ -62,6 +69,7 @@ def test_a_killed_rank_leaves_the_file_of_before_or_after(
     assert looked.returncode == 0, looked.stdout + looked.stderr
 
 
+@pytest.mark.sampled(4, by=("file_format", "what"))
 @pytest.mark.parametrize("file_format", ["hdf5", "raw"])
 @pytest.mark.parametrize("what", ["end", "abort", "drop", "extend"])
 def test_a_failed_message_is_an_error_on_every_rank(

@@ -43,7 +43,6 @@ def lose_accepted_step(one: Stager, folder: Path, file_format: str, step: int) -
     return path
 
 
-@pytest.mark.pairwise
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("step", [0, 2])
 def test_a_step_in_the_journal_survives_the_stager(
@@ -118,7 +117,6 @@ def test_with_a_journal_a_stager_killed_at_any_time_costs_no_step(
             again.kill()
 
 
-@pytest.mark.pairwise
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("step", [0, 2])
 def test_a_journal_is_not_written_into_another_file(
@@ -147,7 +145,6 @@ def test_a_journal_is_not_written_into_another_file(
     assert steps_in(path) == 2
 
 
-@pytest.mark.pairwise
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("step", [0, 2])
 def test_ranks_that_go_on_are_not_written_over_by_a_journal(
@@ -260,7 +257,6 @@ def test_several_stagers_have_the_steps_in_their_journals(
         both.kill()
 
 
-@pytest.mark.pairwise
 @several
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("step", [0, 2])
@@ -379,7 +375,6 @@ def expect_all_steps(path: Path, told: str, journals: Path, started: list[int]) 
             one.kill()
 
 
-@pytest.mark.pairwise
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("step", [0, 2])
 @pytest.mark.parametrize("is_removed", [True, False])

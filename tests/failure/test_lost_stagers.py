@@ -41,7 +41,6 @@ def test_a_killed_stager_is_an_error_on_every_rank(
     assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}", with_remains=True) == 1
 
 
-@pytest.mark.pairwise
 @wherever
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("when", ["between_steps", "in_a_step"])
@@ -56,7 +55,6 @@ def test_ranks_write_what_follows_a_killed_stager(
     assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
 
 
-@pytest.mark.pairwise
 @wherever
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("lost", [0, 2])
@@ -76,7 +74,7 @@ def test_a_lost_step_is_named_and_written_again(
     assert steps_in(path) == 4
 
 
-@pytest.mark.pairwise
+@pytest.mark.sampled(5, by=("layout", "killed", "when"))
 @pytest.mark.parametrize(
     "layout", ["hdf5", "zarr", "hdf5,zstd:3", "zarr,zstd:3", "zarr,zstd:3/14x32x10"]
 )

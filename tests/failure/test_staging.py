@@ -34,7 +34,6 @@ LAYOUTS = [*SUFFIXES, "hdf5 deflate:1", f"zarr {IN_SHARDS}"]
 """Formats, and codecs whose chunks the stager enters in a table of the file, or puts in shards."""
 
 
-@pytest.mark.pairwise
 @pytest.mark.parametrize("checksum", ["none", "crc32c"])
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 def test_files_are_those_that_ranks_write_without_a_stager(
@@ -57,7 +56,6 @@ def test_files_are_those_that_ranks_write_without_a_stager(
     assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
 
 
-@pytest.mark.pairwise
 @wherever
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 def test_files_may_have_unusual_names(tmp_path: Path, stager: Stager, file_format: str) -> None:
@@ -66,7 +64,6 @@ def test_files_may_have_unusual_names(tmp_path: Path, stager: Stager, file_forma
     assert ended.stdout == "7 files\n"
 
 
-@pytest.mark.pairwise
 @wherever
 @pytest.mark.parametrize("layout", ["hdf5", "zarr", "raw", "zarr deflate:1", "hdf5 deflate:1"])
 def test_arrays_may_have_no_elements(tmp_path: Path, stager: Stager, layout: str) -> None:
@@ -81,7 +78,6 @@ def test_arrays_may_have_no_elements(tmp_path: Path, stager: Stager, layout: str
         assert all((file[f"a{n}"][1] == 1).all() for n in range(5))
 
 
-@pytest.mark.pairwise
 @wherever
 @pytest.mark.parametrize("codec", ["zstd:3", "zstd:1,crc32c/14x32x10"], ids=["chunks", "shards"])
 @pytest.mark.parametrize("ranks", [1, 3])
@@ -110,6 +106,7 @@ def expect_same_stores(paths: list[Path], codec: str) -> None:
             assert (found[step] == density(step)).all()
 
 
+@pytest.mark.sampled(4, by=("codec", "count", "ranks", "ranks_per_node"))
 @pytest.mark.parametrize(
     ("file_format", "codec"), [("hdf5", "deflate:1"), ("zarr", "zstd:3"), ("zarr", IN_SHARDS)]
 )
@@ -311,7 +308,7 @@ def test_arrays_are_added_after_the_step_before_is_stored(
         assert file["more3"].shape == (5, 37)
 
 
-@pytest.mark.pairwise
+@pytest.mark.sampled(7, by=("layout", "when"))
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("when", ["between_steps", "in_a_step"])
 def test_accepted_steps_survive_the_program(
