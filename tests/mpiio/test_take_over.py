@@ -26,6 +26,10 @@ SERVED = (
 """Kinds of reads and writes of which some are taken over."""
 AT_SHARED_POINTER = ("{}_ordered", "{}_ordered_begin", "{}_shared", "i{}_shared")
 FAILED = "Weir failed to move the bytes"
+NOT_CARRIED_OUT = (
+    "settings of sessions and --all-nodes are about calls that Weir carries out, and it only "
+    "counts them: give --take-over, too\n"
+)
 IRREGULAR = "a view is of too many patterns, or its datatype is constructed in an unknown way"
 
 pytestmark = pytest.mark.skipif(not there_is_one(), reason="no MPI was found on PATH")
@@ -398,9 +402,8 @@ def test_without_options_calls_are_taken_over(
         (["--setting", "staging="], "--setting staging=: give NAME=VALUE with one of the names a"),
         (["--staging", "node", "--setting", "staging=node"],
          "--setting staging=node: staging is given twice\n"),
-        (["--mpi-io", "--strategy", "node"],
-         "settings of sessions are about calls that Weir carries out, and it only counts them: "
-         "give --take-over, too\n"),
+        (["--mpi-io", "--strategy", "node"], NOT_CARRIED_OUT),
+        (["--advise", "--all-nodes"], NOT_CARRIED_OUT),
     ],
 )  # fmt: skip
 def test_wrong_settings_are_refused(words: list[str], message: str, tmp_path: Path) -> None:

@@ -82,6 +82,14 @@ def run_command(
             "aggregators=2; docs/library.md lists them",
         ),
     ] = None,
+    all_nodes: Annotated[
+        bool,
+        typer.Option(
+            "--all-nodes",
+            help="take calls over in jobs of several nodes, too: the launcher passes LD_PRELOAD "
+            "and the variables WEIR_... on to all of them",
+        ),
+    ] = False,
     threshold: Annotated[
         list[str] | None,
         typer.Option(
@@ -101,16 +109,17 @@ def run_command(
     The program is loaded with libraries that count its calls. With --mpi-io these are its calls of
     MPI_File functions, in C and Fortran, of any MPI library: how often per file and kind of call,
     how many bytes, the time blocked. With --take-over, or without any of these options, Weir also
-    carries out writes and reads where it can, on one node, in programs of the MPI library that Weir
-    was built with. With --advise, calls of libc are counted, per file and rank, and what is wrong
-    is told, as an expert would; programs that are linked statically and io_uring are not seen. With
-    --hdf5, HDF5 loads a connector that carries out collective calls on datasets by Weir; it has to
-    be built for the program's HDF5. All goes to standard error when the program has ended; the exit
-    status is the program's. With --compare, the program runs several times, and writes its files
-    where it always does.
+    carries out writes and reads where it can, in programs of the MPI library that Weir was built
+    with; of jobs on several nodes only with --all-nodes. With --advise, calls of libc are counted,
+    per file and rank, and what is wrong is told, as an expert would; programs that are linked
+    statically and io_uring are not seen. With --hdf5, HDF5 loads a connector that carries out
+    collective calls on datasets by Weir; it has to be built for the program's HDF5. All goes to
+    standard error when the program has ended; the exit status is the program's. With --compare, the
+    program runs several times, and writes its files where it always does.
     """
     # Imported here so that the command line starts without them.
     from weir.advise.observe import (  # noqa: PLC0415
+        ALL_NODES,
         LIBC_CALLS,
         MPI_IO_CALLS,
         hdf5_variables,
@@ -125,12 +134,9 @@ def run_command(
     mpi_io = mpi_io or take_over or compare is not None
     observers = [LIBC_CALLS] * advise + [MPI_IO_CALLS] * mpi_io
     settings = variables_for(staging, strategy, setting or [])
-    if settings and not (take_over or hdf5 or compare):
-        message = (
-            "settings of sessions are about calls that Weir carries out, and it only counts them: "
-            "give --take-over, too"
-        )
-        raise BenchError(message, USAGE)
+    if all_nodes:
+        settings |= ALL_NODES
+    _check_settings(settings, carries_out=take_over or hdf5 or compare is not None)
     limits = _thresholds(threshold or [])
     folder = Path(tempfile.mkdtemp(prefix="weir-calls-")) if records is None else records
     try:
@@ -160,6 +166,15 @@ def run_command(
     for line in lines:
         warn(line)
     return status
+
+
+def _check_settings(settings: dict[str, str], *, carries_out: bool) -> None:
+    if settings and not carries_out:
+        message = (
+            "settings of sessions and --all-nodes are about calls that Weir carries out, and it "
+            "only counts them: give --take-over, too"
+        )
+        raise BenchError(message, USAGE)
 
 
 def _check_comparison(*, advise: bool, hdf5: bool) -> None:
