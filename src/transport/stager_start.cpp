@@ -36,7 +36,7 @@ std::string stager_program() {
     // Installed beside a program, or beside a library; in a Python environment; where it is built.
     for (const char* const place :
          {"/weir-stager", "/../bin/weir-stager", "/../../../../../bin/weir-stager",
-          "/../src/stager/weir-stager", "/../stager/weir-stager"}) {
+          "/../src/stager/weir-stager", "/../stager/weir-stager", "/../../stager/weir-stager"}) {
       if (::access((folder + place).c_str(), X_OK) == 0) return folder + place;
     }
   }

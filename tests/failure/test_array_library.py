@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -86,6 +87,15 @@ def test_a_quota_that_is_used_up_in_a_step(tmp_path: Path, folder_with_quota: Pa
     )
 
 
+def copy_of(image: Path) -> Path:
+    """A file with the same content, so that mounting it makes a new file system in the kernel.
+
+    A mount namespace that another test has made meanwhile may still have the file system that was
+    shut down, and mounting its image again would then give that one.
+    """
+    return shutil.copyfile(image, image.with_suffix(f"{image.suffix}.again"))
+
+
 def test_a_device_that_fails_in_a_step(tmp_path: Path) -> None:
     """The device is a file of a file system that is shut down; each call then gives EIO."""
     if os.geteuid() != 0:
@@ -102,6 +112,8 @@ def test_a_device_that_fails_in_a_step(tmp_path: Path) -> None:
         ("AreNotInAFileWhoseFileSystemIsLost", fails),
         ("LeaveThoseBeforeThem", {}),
     ):
+        if images[0].exists():
+            images[0] = copy_of(images[0])
         with contextlib.ExitStack() as mounted:
             for image, point, mebibytes in zip(images, points, (64, 32), strict=True):
                 if not image.exists():
@@ -129,6 +141,7 @@ def test_a_file_system_that_is_lost_in_a_step(tmp_path: Path, engine: str) -> No
     point.mkdir()
     variables = {"WEIR_TEST_FILE_SYSTEM": str(point), "WEIR_TEST_ENGINE": engine}
     for name in ("AreNotInAFileWhoseFileSystemIsLost", "LeaveThoseBeforeThem"):
+        image = copy_of(image)
         mount("-o", "loop", str(image), str(point))
         try:
             run_arrays_test(tmp_path, f"BrokenSteps.{name}", tmp_path, **variables)

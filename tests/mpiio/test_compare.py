@@ -73,8 +73,8 @@ def test_the_ratio_is_the_median_of_the_ratios_of_pairs() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "--advise", "--compare", "2", "--", "true"],
-         "--compare is about calls of MPI-IO: give --mpi-io, too"),
+        (["run", "--hdf5", "--compare", "2", "--", "true"],
+         "--compare is about calls of MPI-IO, of which --hdf5 takes some: give one of them"),
         (["run", "--advise", "--mpi-io", "--compare", "2", "--", "true"],
          "--compare times calls of MPI-IO, which --advise would delay: give one of them"),
     ],

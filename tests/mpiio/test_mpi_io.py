@@ -340,7 +340,7 @@ def test_estimates_have_a_column_that_is_marked(tmp_path: Path) -> None:
     # No call of it was taken over, so that nothing is estimated.
     assert re.fullmatch(r" +sync +2 +2 +10.0 ns +10.0 ns on rank 0", lines[4])
     assert lines[-1].startswith("without, estimated is what blocked would have been")
-    assert "weir run --mpi-io --compare N" in lines[-1]
+    assert "weir run --compare N" in lines[-1]
 
 
 @pytest.mark.parametrize("unknown", [-1, None])

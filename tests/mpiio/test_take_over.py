@@ -1,4 +1,4 @@
-"""weir run --mpi-io --take-over: calls by Weir return and write what those of MPI do."""
+"""weir run: calls by Weir return and write what those of MPI do."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from mpi_launcher import BUILD, environment, is_open_mpi, launcher, preload, there_is_one
+from mpi_launcher import BUILD, CLONE, environment, is_open_mpi, launcher, preload, there_is_one
 from weir_process import WeirProcess
 
 from weir.mpiio.records import Sums, sum_up
+from weir.mpiio.session_settings import setting_names, variables_for
 
 PROGRAMS = BUILD / "tests" / "mpiio"
 FAULTY_IO = BUILD / "tests" / "failure" / "faulty_io.so"
@@ -25,6 +26,10 @@ SERVED = (
 """Kinds of reads and writes of which some are taken over."""
 AT_SHARED_POINTER = ("{}_ordered", "{}_ordered_begin", "{}_shared", "i{}_shared")
 FAILED = "Weir failed to move the bytes"
+NOT_CARRIED_OUT = (
+    "settings of sessions and --all-nodes are about calls that Weir carries out, and it only "
+    "counts them: give --take-over, too\n"
+)
 IRREGULAR = "a view is of too many patterns, or its datatype is constructed in an unknown way"
 
 pytestmark = pytest.mark.skipif(not there_is_one(), reason="no MPI was found on PATH")
@@ -35,12 +40,12 @@ class Run:
 
     def __init__(
         self, folder: Path, ranks: int, words: tuple[str, ...], *options: str,
-        through: tuple[str, ...] = (), **variables: str,
+        counted: tuple[str, ...] = ("--mpi-io",), through: tuple[str, ...] = (), **variables: str,
     ) -> None:  # fmt: skip
         folder.mkdir()
         program, *arguments = words
         command = [*launcher(), "-n", str(ranks), *through, str(PROGRAMS / program), *arguments]
-        run = ["run", "--mpi-io", *options, "--records", "records", "--", *command]
+        run = ["run", *counted, *options, "--records", "records", "--", *command]
         with WeirProcess(run, cwd=folder, env=environment(INDEPENDENT | variables)) as process:
             self.out, self.err = process.communicate(timeout=240)
             self.status = process.wait(0)
@@ -369,13 +374,63 @@ def test_a_job_on_several_nodes_is_passed_on_with_a_reason(tmp_path: Path) -> No
     assert "all were passed on to the MPI library" in run.err
 
 
-def test_taking_over_needs_the_counts(tmp_path: Path) -> None:
-    with WeirProcess(
-        ["run", "--take-over", "--advise", "--", "true"], cwd=tmp_path, env=environment({})
-    ) as process:
+@pytest.mark.parametrize(
+    ("options", "taken"),
+    [([], 2 * 4), (["--take-over"], 2 * 4), (["--strategy", "two-phase"], 2 * 4),
+     (["--mpi-io"], 0), (["--setting", "strategy=foo"], 0)],
+)  # fmt: skip
+def test_without_options_calls_are_taken_over(
+    options: list[str], taken: int, tmp_path: Path
+) -> None:
+    words = ("mpiio_failing_calls", "write", "collective", "file")
+    run = Run(tmp_path / "with", 4, words, *options, counted=())
+    assert (run.status, run.taken()) == (0, taken), run.err
+    assert run.out.count("0 are wrong") == 2 * 4
+    refused = "strategy=foo" in options
+    told = (
+        "weir: no collective calls of MPI-IO are carried out by Weir: rank 0: environment variable "
+        "WEIR_STRATEGY: 'foo' is not one of automatic, direct, node, two-phase, server-directed\n"
+    )
+    assert (told in run.err) == refused, run.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--setting", "speed=1"], "--setting speed=1: give NAME=VALUE with one of the names agg"),
+        (["--setting", "staging"], "--setting staging: give NAME=VALUE with one of the names agg"),
+        (["--setting", "staging="], "--setting staging=: give NAME=VALUE with one of the names a"),
+        (["--staging", "node", "--setting", "staging=node"],
+         "--setting staging=node: staging is given twice\n"),
+        (["--mpi-io", "--strategy", "node"], NOT_CARRIED_OUT),
+        (["--advise", "--all-nodes"], NOT_CARRIED_OUT),
+    ],
+)  # fmt: skip
+def test_wrong_settings_are_refused(words: list[str], message: str, tmp_path: Path) -> None:
+    with WeirProcess(["run", *words, "--", "true"], cwd=tmp_path, env=environment({})) as process:
         _, err = process.communicate(timeout=60)
         assert process.wait(0) == 2
-    assert err == "weir: --take-over is about calls of MPI-IO: give --mpi-io, too\n"
+    assert err.startswith(f"weir: {message}")
+    assert err.count("\n") == 1
+
+
+def test_all_settings_of_sessions_can_be_given() -> None:
+    """The page of the library has the table of them, which another test holds it to."""
+    page = (CLONE / "docs/library.md").read_text()
+    table = page.partition("| variable | option | value | what |\n")[2].partition("\n\n")[0]
+    variables = re.findall(r"^\| `(WEIR_\w+)` \|", table, re.MULTILINE)
+    assert len(variables) > 15
+    named = variables_for(None, None, [f"{name}=x" for name in setting_names()])
+    assert sorted(named) == sorted(variables)
+
+
+def test_a_program_without_mpi_is_told_of(tmp_path: Path) -> None:
+    with WeirProcess(["run", "--", "true"], cwd=tmp_path, env=environment({})) as process:
+        _, err = process.communicate(timeout=60)
+        assert process.wait(0) == 0
+    assert err == (
+        "weir: true ended no MPI: it uses none, or it is linked statically, or it was killed\n"
+    )
 
 
 def test_collective_calls_have_an_estimate_and_calls_of_unknown_price_have_none(
@@ -391,7 +446,7 @@ def test_collective_calls_have_an_estimate_and_calls_of_unknown_price_have_none(
     assert calls.without is not None
     assert 100e-6 < calls.without / calls.calls < 0.1
     assert re.search(r" blocked +without, estimated +longest\n", run.err)
-    assert "nothing of it was measured: weir run --mpi-io --compare N measures it" in run.err
+    assert "nothing of it was measured: weir run --compare N measures it" in run.err
 
 
 @pytest.mark.skipif(not is_open_mpi(), reason="only Open MPI has OMPIO")

@@ -209,7 +209,6 @@ def weir_run(folder: Path, *words: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--", "true"], "needs --advise, --mpi-io, --hdf5 or several of them"),
         (["--advise", "--threshold", "looks", "--", "true"], "--threshold looks: give NAME=N"),
         (["--advise", "--", "/no/such/program"], "/no/such/program cannot be run: No such file"),
         (["--advise", "--records", "here", "--", "true"], "here has records of another run"),

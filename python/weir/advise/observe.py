@@ -32,6 +32,10 @@ TAKE_OVER = "WEIR_TAKE_OVER_LIBRARY"
 """Paths of libraries that take calls over, each for one MPI, with colons between them."""
 
 
+ALL_NODES = {"WEIR_MPIIO_NODES": "all"}
+"""The environment that says that the ranks of all nodes have the libraries."""
+
+
 def take_over_variables() -> dict[str, str]:
     """The environment in which libweir_mpiio.so takes calls over, or finds the bytes of calls.
 

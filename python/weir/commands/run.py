@@ -33,7 +33,11 @@ def run_command(
     ] = False,
     take_over: Annotated[
         bool,
-        typer.Option("--take-over", help="with --mpi-io: carry out writes and reads by Weir"),
+        typer.Option(
+            "--take-over",
+            help="count calls of MPI-IO, and carry out writes and reads by Weir; this is what "
+            "happens without any of these options, too",
+        ),
     ] = False,
     hdf5: Annotated[
         bool,
@@ -48,10 +52,44 @@ def run_command(
             "--compare",
             metavar="N",
             min=1,
-            help="with --mpi-io: run the program N times with --take-over and N times without, in "
-            "turn, and print medians and their ratio",
+            help="run the program N times with --take-over and N times without, in turn, and print "
+            "medians and their ratio",
         ),
     ] = None,
+    staging: Annotated[
+        str | None,
+        typer.Option(
+            "--staging",
+            metavar="WHERE",
+            help="hand collective writes over to a stager, as WEIR_STAGING: node, service:FILE",
+        ),
+    ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            "--strategy",
+            metavar="NAME",
+            help="how ranks move data together, as WEIR_STRATEGY: automatic, direct, node, "
+            "two-phase, server-directed",
+        ),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--setting",
+            metavar="NAME=VALUE",
+            help="any setting of Weir's sessions, as its variable WEIR_NAME, such as "
+            "aggregators=2; docs/library.md lists them",
+        ),
+    ] = None,
+    all_nodes: Annotated[
+        bool,
+        typer.Option(
+            "--all-nodes",
+            help="take calls over in jobs of several nodes, too: the launcher passes LD_PRELOAD "
+            "and the variables WEIR_... on to all of them",
+        ),
+    ] = False,
     threshold: Annotated[
         list[str] | None,
         typer.Option(
@@ -66,34 +104,39 @@ def run_command(
         ),
     ] = None,
 ) -> int:
-    """Run an unchanged program, and say what it asks of file systems or of MPI-IO.
+    """Run an unchanged program over Weir, or say what it asks of file systems or of MPI-IO.
 
-    The program is loaded with libraries that count its calls. With --advise these are its calls of
-    libc, per file and rank, and what is wrong is told, as an expert would; programs that are linked
-    statically and io_uring are not seen. With --mpi-io these are its calls of MPI_File functions,
-    in C and Fortran, of any MPI library: how often per file and kind of call, how many bytes, the
-    time blocked. With --take-over, Weir carries out writes and reads where it can, on one node, in
-    programs of the MPI library that Weir was built with. With --hdf5, HDF5 loads a connector
-    that carries out collective calls on datasets by Weir; it has to be built for the program's
-    HDF5. All goes to standard error when the program has ended; the exit status is the program's.
-    With --compare, the program runs several times, and writes its files where it always does.
+    The program is loaded with libraries that count its calls. With --mpi-io these are its calls of
+    MPI_File functions, in C and Fortran, of any MPI library: how often per file and kind of call,
+    how many bytes, the time blocked. With --take-over, or without any of these options, Weir also
+    carries out writes and reads where it can, in programs of the MPI library that Weir was built
+    with; of jobs on several nodes only with --all-nodes. With --advise, calls of libc are counted,
+    per file and rank, and what is wrong is told, as an expert would; programs that are linked
+    statically and io_uring are not seen. With --hdf5, HDF5 loads a connector that carries out
+    collective calls on datasets by Weir; it has to be built for the program's HDF5. All goes to
+    standard error when the program has ended; the exit status is the program's. With --compare, the
+    program runs several times, and writes its files where it always does.
     """
     # Imported here so that the command line starts without them.
     from weir.advise.observe import (  # noqa: PLC0415
+        ALL_NODES,
         LIBC_CALLS,
         MPI_IO_CALLS,
         hdf5_variables,
         observe,
         take_over_variables,
     )
+    from weir.mpiio.session_settings import variables_for  # noqa: PLC0415
 
+    if compare is not None:
+        _check_comparison(advise=advise, hdf5=hdf5)
+    take_over = take_over or not (advise or mpi_io or hdf5 or compare)
+    mpi_io = mpi_io or take_over or compare is not None
     observers = [LIBC_CALLS] * advise + [MPI_IO_CALLS] * mpi_io
-    observed = {"--advise": advise, "--mpi-io": mpi_io, "--hdf5": hdf5}
-    needing = {"--take-over": take_over, "--compare": compare is not None}
-    _check_options(
-        [option for option, given in observed.items() if given],
-        [option for option, given in needing.items() if given],
-    )
+    settings = variables_for(staging, strategy, setting or [])
+    if all_nodes:
+        settings |= ALL_NODES
+    _check_settings(settings, carries_out=take_over or hdf5 or compare is not None)
     limits = _thresholds(threshold or [])
     folder = Path(tempfile.mkdtemp(prefix="weir-calls-")) if records is None else records
     try:
@@ -103,9 +146,9 @@ def run_command(
             raise BenchError(message, USAGE)
         try:
             if compare:
-                status, lines = _compared(command, compare, folder)
+                status, lines = _compared(command, compare, folder, settings)
             else:
-                variables = take_over_variables() if take_over else {}
+                variables = settings | (take_over_variables() if take_over else {})
                 variables |= hdf5_variables(folder) if hdf5 else {}
                 status, lines = observe(command, observers, folder, variables), []
         except OSError as error:
@@ -125,27 +168,31 @@ def run_command(
     return status
 
 
-def _check_options(observed: list[str], needing_mpi_io: list[str]) -> None:
-    message = ""
-    if not observed:
+def _check_settings(settings: dict[str, str], *, carries_out: bool) -> None:
+    if settings and not carries_out:
         message = (
-            "weir run needs --advise, --mpi-io, --hdf5 or several of them: what is it to tell of "
-            "the program?"
+            "settings of sessions and --all-nodes are about calls that Weir carries out, and it "
+            "only counts them: give --take-over, too"
         )
-    elif needing_mpi_io and "--mpi-io" not in observed:
-        message = f"{needing_mpi_io[0]} is about calls of MPI-IO: give --mpi-io, too"
-    elif "--compare" in needing_mpi_io and "--advise" in observed:
+        raise BenchError(message, USAGE)
+
+
+def _check_comparison(*, advise: bool, hdf5: bool) -> None:
+    message = ""
+    if advise:
         message = "--compare times calls of MPI-IO, which --advise would delay: give one of them"
-    elif "--compare" in needing_mpi_io and "--hdf5" in observed:
+    elif hdf5:
         message = "--compare is about calls of MPI-IO, of which --hdf5 takes some: give one of them"
     if message:
         raise BenchError(message, USAGE)
 
 
-def _compared(command: list[str], pairs: int, folder: Path) -> tuple[int, list[str]]:
+def _compared(
+    command: list[str], pairs: int, folder: Path, settings: dict[str, str]
+) -> tuple[int, list[str]]:
     from weir.mpiio.comparison import compare  # noqa: PLC0415
 
-    compared = compare(command, pairs, folder, warn)
+    compared = compare(command, pairs, folder, settings, warn)
     return compared.status, [*compared.lines(), *_sums_lines(command[0], compared.sums)]
 
 

@@ -86,15 +86,20 @@ def _pairs(number: int) -> str:
 
 
 def compare(
-    command: Sequence[str], pairs: int, folder: Path, tell: Callable[[str], None]
+    command: Sequence[str],
+    pairs: int,
+    folder: Path,
+    settings: Mapping[str, str],
+    tell: Callable[[str], None],
 ) -> Comparison:
     """Runs the command ``pairs`` times on each side; the order inside the pairs alternates.
 
+    ``settings`` are variables of sessions for both sides, in case the program uses Weir by itself.
     Ends with the first run that fails. Each run has a folder of its own below ``folder`` for its
     records, and is announced by ``tell``. Raises LibraryError, RecordError and OSError.
     """
-    with_it = Side("with take-over", take_over_variables())
-    without = Side("without take-over", NOT_TAKEN_OVER)
+    with_it = Side("with take-over", {**settings, **take_over_variables()})
+    without = Side("without take-over", {**settings, **NOT_TAKEN_OVER})
     sums = Sums()
     for number in range(2 * pairs):
         first, second = (with_it, without) if number // 2 % 2 == 0 else (without, with_it)

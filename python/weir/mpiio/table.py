@@ -22,8 +22,8 @@ EXPLANATION = (
 
 ABOUT_ESTIMATES = (
     f"{ESTIMATED} is what blocked would have been by the MPI library alone, as the path model "
-    "gives it for calls that were taken over; nothing of it was measured: weir run --mpi-io "
-    "--compare N measures it"
+    "gives it for calls that were taken over; nothing of it was measured: weir run --compare N "
+    "measures it"
 )
 
 

@@ -219,6 +219,13 @@ int recorded(const Call& call) {
 }
 
 template <typename Call>
+int initialized(const Call& call) {
+  const int result = call();
+  if (result == weir::mpiio::success) weir::mpiio::begin_taking();
+  return result;
+}
+
+template <typename Call>
 int finalized(const Call& call) {
   return recorded([&] {
     weir::mpiio::end_taking();
@@ -230,6 +237,14 @@ int finalized(const Call& call) {
 
 extern "C" {
 
+WEIR_DEFINE(MPI_Init, (int* count, char*** words),
+            initialized([&] { return real.get()(count, words); }))
+WEIR_DEFINE(PMPI_Init, (int* count, char*** words),
+            initialized([&] { return real.get()(count, words); }))
+WEIR_DEFINE(MPI_Init_thread, (int* count, char*** words, int required, int* provided),
+            initialized([&] { return real.get()(count, words, required, provided); }))
+WEIR_DEFINE(PMPI_Init_thread, (int* count, char*** words, int required, int* provided),
+            initialized([&] { return real.get()(count, words, required, provided); }))
 WEIR_DEFINE(MPI_Finalize, (), finalized([&] { return real.get()(); }))
 WEIR_DEFINE(PMPI_Finalize, (), finalized([&] { return real.get()(); }))
 WEIR_DEFINE(MPI_Abort, (Handle communicator, int code),

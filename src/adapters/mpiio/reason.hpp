@@ -18,6 +18,7 @@ enum class Reason : std::uint8_t {
   no_room,
   sequential,
   not_opened,
+  late_caches,
   no_session,
   atomic,
   representation,
@@ -38,7 +39,7 @@ enum class Reason : std::uint8_t {
 };
 
 // In the order of the reasons. A record has these texts, and the table prints them.
-inline constexpr std::array<std::string_view, 25> reason_texts{
+inline constexpr std::array<std::string_view, 26> reason_texts{
     "taken over",
     "no library that takes calls over was built with the program's MPI",
     "the library that takes calls over could not be loaded",
@@ -47,6 +48,7 @@ inline constexpr std::array<std::string_view, 25> reason_texts{
     "too many files are open at the same time",
     "the file was opened with MPI_MODE_SEQUENTIAL",
     "the file was not opened, is no regular file, or could not be opened once more",
+    "nodes see each other's writes late on the file's file system",
     "Weir could not open a session",
     "the file is in atomic mode",
     "the data representation of a view is not native",

@@ -196,13 +196,17 @@ struct TakeOver {
   // Called after the last chunk was added. Returns whether all are in the file; nothing, as -1, if
   // there is no memory.
   int (*end_chunks)(StoredChunks* chunks);
+
+  // Called right after MPI_Init if all ranks are said to have the libraries, wherever they run.
+  // Finds out whether they have.
+  void (*meet_all_ranks)();
 };
 
 // The function of this name of the library that takes over.
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 14;
+inline constexpr std::int64_t take_over_version = 15;
 
 }  // namespace weir::mpiio
 

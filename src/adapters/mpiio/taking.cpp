@@ -70,6 +70,13 @@ TakenFile* taken_if_asked(const Opening& opening, Reason& reason) {
   return takes_over == nullptr ? nullptr : takes_over->open(opening, reason);
 }
 
+void begin_taking() {
+  const char* const nodes = ::getenv("WEIR_MPIIO_NODES");
+  if (nodes == nullptr || std::string_view(nodes) != "all") return;
+  Reason reason = Reason::taken;
+  if (const TakeOver* const library = loaded_if_asked(reason)) library->meet_all_ranks();
+}
+
 void end_taking() {
   if (take_over() != nullptr) take_over()->finalize();
 }

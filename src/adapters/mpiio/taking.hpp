@@ -19,6 +19,10 @@ namespace weir::mpiio {
 // reason if that was not asked for.
 [[nodiscard]] TakenFile* taken_if_asked(const Opening& opening, Reason& reason);
 
+// Called after MPI_Init. Where WEIR_MPIIO_NODES is `all`, the user has said that the launcher gives
+// all ranks the libraries, on all nodes.
+void begin_taking();
+
 // Called before MPI_Finalize.
 void end_taking();
 

@@ -114,7 +114,10 @@ aggregation::Collective* RankGroup::session() {
     tried_ = true;
     if (weir_session_open(communicator_, nullptr, &session_) != WEIR_OK) {
       session_ = nullptr;
-      if (asks_for_stager()) tell_why_not_staged(weir_last_error());
+      if (rank_ == 0) {
+        fmt::print(stderr, "weir: no collective calls of MPI-IO are carried out by Weir: {}\n",
+                   weir_last_error());
+      }
     } else {
       board_ = session_->collective->board();
     }

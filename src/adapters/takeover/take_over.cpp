@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "adapters/preloaded/record_file.hpp"
 #include "adapters/takeover/handles.hpp"
+#include "adapters/takeover/program_nodes.hpp"
 #include "adapters/takeover/rank_group.hpp"
 #include "adapters/takeover/recorded_view.hpp"
 #include "adapters/takeover/stored_chunks.hpp"
@@ -23,17 +23,6 @@ namespace weir::mpiio {
 namespace {
 
 using takeover::from_handle;
-
-// A rank that was started without the library would make the others wait. On one node all ranks
-// have the same environment, unless they are linked statically with MPI.
-bool all_ranks_are_here() {
-  int ranks = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (ranks == 1) return true;
-  const long here = preloaded::number_of({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
-  if (here >= 0) return here == ranks;
-  return preloaded::number_of({"SLURM_STEP_NUM_NODES", "SLURM_NNODES"}) == 1;
-}
 
 // Ranks that others have spawned may be elsewhere.
 bool is_part_of_world(MPI_Comm communicator) {
@@ -84,7 +73,9 @@ Threads threads_of(MPI_Comm communicator) {
 Reason refusal(const Opening& opening, Threads& threads) {
   if (has_no_ranks(opening)) return Reason::not_opened;
   const auto communicator = from_handle<MPI_Comm>(opening.communicator);
-  if (!all_ranks_are_here() || !is_part_of_world(communicator)) return Reason::several_nodes;
+  if (!takeover::do_all_ranks_take_part() || !is_part_of_world(communicator)) {
+    return Reason::several_nodes;
+  }
   threads = threads_of(communicator);
   return threads == from_another ? Reason::threads : Reason::taken;
 }
@@ -246,7 +237,7 @@ constexpr TakeOver functions{open_file,    close_file,    keep_view,
                              passed_on,    finalize,      has_all_ranks,
                              new_view,     delete_view,   change_view,
                              find_bytes,   new_chunks,    delete_chunks,
-                             add_chunk,    end_chunks};
+                             add_chunk,    end_chunks,    takeover::meet_all_ranks};
 
 }  // namespace
 }  // namespace weir::mpiio

@@ -17,6 +17,7 @@
 #include "adapters/takeover/opened_again.hpp"
 #include "adapters/takeover/own_transfer.hpp"
 #include "adapters/takeover/part_vote.hpp"
+#include "adapters/takeover/program_nodes.hpp"
 #include "adapters/takeover/refused.hpp"
 #include "adapters/takeover/stored_chunks.hpp"
 #include "adapters/takeover/taking_thread.hpp"
@@ -47,6 +48,12 @@ constexpr std::int64_t packed_at_once = std::int64_t{4} << 20;
 // MPI has refused to copy bytes between the program's memory and a buffer.
 Error packing_failed() { return Error(ErrorCode::io, "MPI_Pack or MPI_Unpack failed"); }
 
+// Returns whether each node sees at once what the others write into the file.
+bool has_coherent_caches(const storage::File& file) {
+  const auto facts = storage::facts_of(file.path());
+  return facts && storage::file_targets(file.path(), facts.value()).coherent_caches;
+}
+
 }  // namespace
 
 std::unique_ptr<TakenFile> TakenFile::open(const Opening& opening, bool threads, Reason& reason) {
@@ -56,6 +63,9 @@ std::unique_ptr<TakenFile> TakenFile::open(const Opening& opening, bool threads,
   auto own = takeover::opened_again(opening);
   Reason found = own ? Reason::taken : Reason::not_opened;
   if (own && !opening.has_room) found = Reason::no_room;
+  if (own && !takeover::are_all_ranks_on_one_node() && !has_coherent_caches(*own)) {
+    found = Reason::late_caches;
+  }
   if ((opening.mode & MPI_MODE_SEQUENTIAL) != 0) found = Reason::sequential;
   std::unique_ptr<RankGroup> votes = threads ? group->copy() : nullptr;
   if (threads && votes == nullptr) found = Reason::failed;
@@ -476,7 +486,7 @@ aggregation::ByteFile* TakenFile::bytes() {
   targets.count = numbers[0];
   targets.stripe_bytes = numbers[1];
   targets.lock_bytes = numbers[2];
-  targets.coherent_caches = true;  // the ranks of one node share its cache
+  targets.coherent_caches = true;  // of other files no calls are taken over, unless on one node
   // A stager of another node has another cache, and writes whole pages where these are not
   // coherent.
   const bool may_stage =

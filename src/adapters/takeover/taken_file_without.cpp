@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "adapters/takeover/program_nodes.hpp"
 #include "adapters/takeover/taken_file.hpp"
 #include "plan/mpi_library_price.hpp"
 
@@ -14,7 +15,9 @@ namespace {
 
 using Basis = Without::Basis;
 
+// The prices are those of one node.
 plan::MpiIo library_of_process() {
+  if (!takeover::are_all_ranks_on_one_node()) return plan::MpiIo::unknown;
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
   int length = 0;
   if (PMPI_Get_library_version(version.data(), &length) != MPI_SUCCESS) return plan::MpiIo::unknown;
