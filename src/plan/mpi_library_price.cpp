@@ -33,7 +33,7 @@ double read_seconds(double bytes, double calls) {
   return calls * array::cached_read.call_seconds + bytes / array::cached_read.bytes_per_second;
 }
 
-// The rows are sorted by ranks, so that OMPIO's rows cost more the more ranks there are.
+// OMPIO's rows cost more the more ranks there are: 0.33 us of 3 ranks, 1.9 us of 16.
 double seconds_of_row(MpiIo library, const TogetherCost& cost, int ranks) {
   return library == MpiIo::ompio ? cost.row_seconds * std::log2(ranks) : cost.row_seconds;
 }
@@ -101,6 +101,7 @@ std::optional<double> seconds_alone(MpiIo library, Direction direction, const Ro
   return is_known ? std::optional(ompio_read_alone(part, rates)) : std::nullopt;
 }
 
+// The differences of docs/measurements/library.md, Independent calls of one row.
 double more_seconds_of_block(MpiIo library, Direction direction, bool has_holes) {
   if (library == MpiIo::ompio) return 0.15e-6;
   if (library != MpiIo::romio || !has_holes) return 0;

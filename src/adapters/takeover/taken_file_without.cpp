@@ -21,7 +21,7 @@ plan::MpiIo library_of_process() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
   int length = 0;
   if (PMPI_Get_library_version(version.data(), &length) != MPI_SUCCESS) return plan::MpiIo::unknown;
-  const char* const components = std::getenv("OMPI_MCA_io");
+  const char* const components = ::getenv("OMPI_MCA_io");
   return plan::mpi_io_of(version.data(), components == nullptr ? "" : components);
 }
 
