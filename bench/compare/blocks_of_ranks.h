@@ -8,25 +8,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "own_place.h"
+
 enum { most_times = 100 };
-
-struct Place {
-  int rank;
-  int ranks;
-};
-
-static struct Place own_place(void) {
-  struct Place place;
-  MPI_Comm_rank(MPI_COMM_WORLD, &place.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &place.ranks);
-  return place;
-}
-
-static void must(int holds, const char* what) {
-  if (holds) return;
-  fprintf(stderr, "rank %d: %s\n", own_place().rank, what);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 // The rank's part of the array.
 struct Part {

@@ -260,6 +260,28 @@ std::optional<std::int64_t> ByteView::dense_offset() const {
   return is_dense ? std::optional(tile.offset()) : std::nullopt;
 }
 
+ByteSpread ByteView::spread() const {
+  if (tile_.empty() || dense_offset()) return {};
+  ByteSpread spread{.tile_bytes = static_cast<double>(tile_.bytes()),
+                    .tile_span = static_cast<double>(tile_.end() - tile_.offset()),
+                    .extent = static_cast<double>(extent_)};
+  for (const BytePattern& pattern : tile_.patterns()) {
+    spread.tile_rows += static_cast<double>(pattern.bytes() / pattern.block());
+  }
+  return spread;
+}
+
+double ByteSpread::rows_of(double bytes) const {
+  if (bytes <= 0) return 0;
+  return std::max(1.0, bytes / tile_bytes * tile_rows);
+}
+
+double ByteSpread::span_of(double bytes) const {
+  if (!has_holes()) return bytes;
+  const double tiles = bytes / tile_bytes;
+  return std::min(1.0, tiles) * tile_span + std::max(0.0, tiles - 1) * extent;
+}
+
 std::int64_t ByteView::cut_together(std::int64_t first, std::int64_t bytes) const {
   if (tile_.empty() || is_pattern()) return bytes;
   return std::min(bytes, tile_.bytes() - first % tile_.bytes());

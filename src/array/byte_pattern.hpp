@@ -128,6 +128,20 @@ class PatternSeries {
   std::int64_t stride_ = 0;  // if there are at least 2
 };
 
+// How the bytes of a view lie in the file on average, without a look at each row. A row is what
+// follows each other.
+struct ByteSpread {
+  double tile_bytes = 1;
+  double tile_rows = 0;  // 0: all bytes of the view follow each other
+  double tile_span = 1;  // from the first byte of a tile to its last
+  double extent = 1;     // from one tile to the next
+
+  [[nodiscard]] bool has_holes() const { return tile_rows > 0; }
+  // Return the number of rows of so many bytes, and how far the last one is from the first.
+  [[nodiscard]] double rows_of(double bytes) const;
+  [[nodiscard]] double span_of(double bytes) const;
+};
+
 // The bytes of a file that a view shows: patterns that are repeated without an end.
 class ByteView {
  public:
@@ -151,6 +165,8 @@ class ByteView {
   [[nodiscard]] std::optional<std::int64_t> block_at(std::int64_t first, std::int64_t bytes) const;
   // Returns the offset of the first byte if all bytes of the view follow each other.
   [[nodiscard]] std::optional<std::int64_t> dense_offset() const;
+  // Takes a look at each pattern of a tile.
+  [[nodiscard]] ByteSpread spread() const;
   // Returns how many of the bytes numbered first to first + bytes - 1 one cut() can take: those of
   // one tile, or all if the tiles are one pattern. They are at most some patterns for each of the
   // tile.

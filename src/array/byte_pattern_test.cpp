@@ -271,6 +271,24 @@ TEST(ByteView, KnowsWhetherAllBytesFollowEachOther) {
   EXPECT_EQ(ByteView::create(100, BytePattern(0, 8), 7)->dense_offset(), std::nullopt);
   EXPECT_EQ(ByteView::create(100, PatternList(), 0)->dense_offset(), std::nullopt);
 }
+TEST(ByteView, KnowsItsRowsAndHowFarTheyReach) {
+  // Blocks of 8 bytes at 16 in tiles of 100 bytes: 3 rows a tile.
+  const BytePattern three = BytePattern(0, 8).repeated(3, 16).value();
+  const ByteSpread tiles = ByteView::create(5, three, 100).value().spread();
+  EXPECT_TRUE(tiles.has_holes());
+  EXPECT_EQ(tiles.rows_of(24), 3);
+  EXPECT_EQ(tiles.span_of(24), 40);
+  EXPECT_EQ(tiles.rows_of(4 * 24), 4 * 3);
+  EXPECT_EQ(tiles.span_of(4 * 24), 340);
+  EXPECT_EQ(tiles.rows_of(0), 0);
+  EXPECT_EQ(tiles.rows_of(1), 1);  // a part of a row
+  const ByteSpread dense = ByteView::create(5, BytePattern(0, 8), 8).value().spread();
+  EXPECT_FALSE(dense.has_holes());
+  EXPECT_EQ(dense.rows_of(1000), 1);
+  EXPECT_EQ(dense.span_of(1000), 1000);
+  EXPECT_FALSE(ByteView().spread().has_holes());
+}
+
 TEST(ByteView, RefusesToBeCutIntoTooManyPatterns) {
   PatternList tile = BytePattern(0, 1);
   ASSERT_TRUE(tile.add(BytePattern(10, 2)));

@@ -319,6 +319,42 @@ def test_calls_that_were_taken_over_have_a_column_and_others_a_reason(tmp_path: 
     assert lines[5] == "    passed on, 4 times: the file is in atomic mode"
 
 
+def with_estimates(*estimates: int | None) -> list[str]:
+    """Records of ranks that have such estimates of 3 ms in write_all; None: without the field."""
+    return [
+        BEGIN.format(rank=rank, ranks=len(estimates))
+        + "file\t/a\ncall\twrite_all\t5\t0\t64\t3000000\t5\t0"
+        + ("" if estimate is None else f"\t{estimate}")
+        + "\ncall\tsync\t1\t0\t0\t10\t0\t0\t10\nend\t5\n"
+        for rank, estimate in enumerate(estimates)
+    ]
+
+
+def test_estimates_have_a_column_that_is_marked(tmp_path: Path) -> None:
+    lines = list(table(summed(tmp_path, *with_estimates(8000000, 4000000))))
+    headings = "ranks calls taken over failed bytes blocked without, estimated longest"
+    assert " ".join(lines[1].split()) == headings
+    assert re.fullmatch(
+        r" +write_all +2 +10 +10 +128 bytes +3.00 ms +6.00 ms +3.00 ms on rank 0", lines[3]
+    )
+    # No call of it was taken over, so that nothing is estimated.
+    assert re.fullmatch(r" +sync +2 +2 +10.0 ns +10.0 ns on rank 0", lines[4])
+    assert lines[-1].startswith("without, estimated is what blocked would have been")
+    assert "weir run --compare N" in lines[-1]
+
+
+@pytest.mark.parametrize("unknown", [-1, None])
+def test_there_is_no_estimate_if_it_is_unknown_on_a_rank(
+    unknown: int | None, tmp_path: Path
+) -> None:
+    """Either the rank does not know the time, or an earlier version of Weir wrote the record."""
+    sums = summed(tmp_path, *with_estimates(8000000, unknown))
+    assert sums.files["/a"]["write_all"].without is None
+    lines = list(table(sums))
+    assert " ".join(lines[1].split()) == "ranks calls taken over failed bytes blocked longest"
+    assert lines[-1].startswith("bytes are those that calls asked to move")
+
+
 @pytest.mark.parametrize(
     "text",
     ["weir-calls 1\n", OF_RANK_1.replace("\t64\t", "\ta\t"), OF_RANK_1.replace("\t7\t1\t", "\t")],

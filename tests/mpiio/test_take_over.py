@@ -431,3 +431,43 @@ def test_a_program_without_mpi_is_told_of(tmp_path: Path) -> None:
     assert err == (
         "weir: true ended no MPI: it uses none, or it is linked statically, or it was killed\n"
     )
+
+
+def test_collective_calls_have_an_estimate_and_calls_of_unknown_price_have_none(
+    tmp_path: Path,
+) -> None:
+    words = ("mpiio_failing_calls", "write", "collective", "file")
+    without = Run(tmp_path / "without", 3, words)
+    assert "without, estimated" not in without.err
+    run = Run(tmp_path / "with", 3, words, "--take-over")
+    calls = run.sums.files[f"{tmp_path}/with/file"]["write_at_all"]
+    assert calls.taken == calls.calls == 2 * 3
+    # Each rank has 64 rows of 4096 bytes: what they take is far more than nothing, and no seconds.
+    assert calls.without is not None
+    assert 100e-6 < calls.without / calls.calls < 0.1
+    assert re.search(r" blocked +without, estimated +longest\n", run.err)
+    assert "nothing of it was measured: weir run --compare N measures it" in run.err
+
+
+@pytest.mark.skipif(not is_open_mpi(), reason="only Open MPI has OMPIO")
+def test_the_estimate_is_that_of_the_implementation(tmp_path: Path) -> None:
+    """OMPIO's writes of rows by one rank have no known price, those of ROMIO have one."""
+    words = ("mpiio_failing_calls", "write", "independent", "file")
+    found = {}
+    for name in ("ompio", "romio321"):
+        run = Run(tmp_path / name, 2, words, "--take-over", OMPI_MCA_io=name)
+        calls = run.sums.files[f"{tmp_path}/{name}/file"]["write_at"]
+        assert calls.taken == calls.calls == 2 * 2
+        found[name] = calls.without
+    assert found["ompio"] is None
+    assert found["romio321"] is not None
+    assert found["romio321"] > 0
+
+
+def test_a_block_of_one_rank_takes_about_its_own_time(tmp_path: Path) -> None:
+    words = ("mpiio_failing_calls", "write", "piece", "file")
+    run = Run(tmp_path / "with", 1, words, "--take-over")
+    calls = run.sums.files[f"{tmp_path}/with/file"]["write_at"]
+    assert calls.taken == calls.calls == 2
+    assert calls.without is not None
+    assert calls.seconds <= calls.without <= calls.seconds + 2 * 1e-6

@@ -36,6 +36,8 @@ class CallSums:
     """Number of the calls that were taken over."""
     staged: int = 0
     """Number of these whose bytes a stager got."""
+    without: float | None = 0.0
+    """What ``seconds`` would have been without Weir, as estimated; None if it is not known."""
 
 
 @dataclass
@@ -61,8 +63,8 @@ class _Process:
     rank: int
     ranks: int
     seconds: float
-    lines: list[tuple[str, str, int, int, int, float, int, int]]
-    """Path, function, calls, failed, bytes, seconds, taken, staged."""
+    lines: list[tuple[str, str, int, int, int, float, int, int, float | None]]
+    """Path, function, calls, failed, bytes, seconds, taken, staged, seconds without Weir."""
     passed: list[tuple[str, str, int]]
     """Path, reason, calls."""
 
@@ -89,7 +91,7 @@ def _add(sums: Sums, process: _Process) -> None:
     for path, reason, calls in process.passed:
         by_reason = sums.passed.setdefault(path, {})
         by_reason[reason] = by_reason.get(reason, 0) + calls
-    for path, function, calls, failed, size, seconds, taken, staged in process.lines:
+    for path, function, calls, failed, size, seconds, taken, staged, without in process.lines:
         one = sums.files.setdefault(path, {}).setdefault(function, CallSums())
         one.calls += calls
         one.failed += failed
@@ -98,6 +100,8 @@ def _add(sums: Sums, process: _Process) -> None:
         one.ranks += 1
         one.taken += taken
         one.staged += staged
+        if one.without is not None:
+            one.without = None if without is None else one.without + without
         if seconds > one.longest or one.longest_rank < 0:
             one.longest, one.longest_rank = seconds, rank
 
@@ -128,9 +132,11 @@ def _parse(text: str, path: Path) -> _Process | None:
                 case "call":
                     calls, failed, size, nanoseconds, taken = (int(word) for word in words[2:7])
                     staged = int(words[7]) if len(words) > 7 else 0  # HDF5's calls are not staged
+                    estimate = int(words[8]) if len(words) > 8 else -1  # nor estimated, nor older
                     process.lines.append(
-                        (file, words[1], calls, failed, size, nanoseconds / 1e9, taken, staged)
-                    )
+                        (file, words[1], calls, failed, size, nanoseconds / 1e9, taken, staged,
+                         estimate / 1e9 if estimate >= 0 else None)
+                    )  # fmt: skip
                 case "passed":
                     process.passed.append((file, words[2], int(words[1])))
                 case "end":

@@ -10,10 +10,20 @@ from weir.results.quantities import seconds_text, size_text
 
 MOST_FILES = 20
 """Files that have lines of their own: those with the most time."""
-HEADINGS = ("", "ranks", "calls", "taken over", "staged", "failed", "bytes", "blocked", "longest")
+ESTIMATED = "without, estimated"
+HEADINGS = (
+    *("", "ranks", "calls", "taken over", "staged", "failed", "bytes", "blocked"),
+    *(ESTIMATED, "longest"),
+)
 EXPLANATION = (
     "bytes are those that calls asked to move; blocked is the mean time in these calls of the "
     "{who} that made them, longest that of the {one} with most"
+)
+
+ABOUT_ESTIMATES = (
+    f"{ESTIMATED} is what blocked would have been by the MPI library alone, as the path model "
+    "gives it for calls that were taken over; nothing of it was measured: weir run --compare N "
+    "measures it"
 )
 
 
@@ -56,7 +66,8 @@ def table(sums: Sums, words: Words = MPI_IO) -> Iterator[str]:
             (f"  passed on, {times} {'time' if times == 1 else 'times'}: {reason}",)
             for reason, times in sorted(sums.passed.get(path, {}).items())
         )
-    yield from aligned(_without_unused(rows))
+    shown = _without_unused(rows)
+    yield from aligned(shown)
     if len(files) > MOST_FILES:
         left_out = [one for _, by_function in files[MOST_FILES:] for one in by_function.values()]
         yield (
@@ -65,6 +76,8 @@ def table(sums: Sums, words: Words = MPI_IO) -> Iterator[str]:
             f"{seconds_text(sum(one.seconds for one in left_out))} of all {many} together"
         )
     yield EXPLANATION.format(who=many, one=one)
+    if ESTIMATED in shown[0]:
+        yield ABOUT_ESTIMATES
 
 
 def _seconds(by_function: dict[str, CallSums]) -> float:
@@ -119,15 +132,16 @@ def _row(function: str, calls: CallSums, who: str) -> tuple[str, ...]:
         str(calls.failed) if calls.failed else "",
         size_text(calls.size) if calls.size else "",
         seconds_text(calls.seconds / calls.ranks),
+        seconds_text(calls.without / calls.ranks) if calls.taken and calls.without else "",
         f"{longest} on {who} {calls.longest_rank}" if calls.ranks > 1 else longest,
     )
 
 
 def _without_unused(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Leaves out the columns of calls that were taken over, and staged, if none was."""
+    """Leaves out the columns about calls that were taken over, or staged, if none was."""
     left_out = {
         HEADINGS.index(heading)
-        for heading in ("taken over", "staged")
+        for heading in ("taken over", "staged", ESTIMATED)
         if not any(len(row) > 1 and row[HEADINGS.index(heading)] for row in rows[1:])
     }
     return [

@@ -10,11 +10,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "adapters/calls/call_order.hpp"
 #include "adapters/mpiio/function.hpp"
 #include "adapters/mpiio/reason.hpp"
+#include "adapters/mpiio/without.hpp"
 
 namespace weir::mpiio {
 
@@ -47,6 +49,9 @@ struct CallCounts {
   std::atomic<std::int64_t> ticks;    // stopwatch.hpp
   std::atomic<std::uint64_t> taken;   // of `calls`, those that were taken over
   std::atomic<std::uint64_t> staged;  // of these, those whose bytes a stager got
+  // The estimate of all calls without Weir: those of `ticks` less these, and so many ns more.
+  std::atomic<std::int64_t> replaced_ticks;
+  std::atomic<std::int64_t> without_ns;  // below 0: not known of one of the calls
 };
 
 struct FileCounts : calls::OrderedFile {
@@ -68,11 +73,23 @@ struct FileCounts : calls::OrderedFile {
                                             : passed[static_cast<std::size_t>(reason)];
     increase<std::uint64_t>(counter, 1, has_threads.load(relaxed));
   }
+  // Adds what a call that was taken over, and took so long, would have taken without Weir.
+  void add(Function function, const Without& without, std::int64_t ticks) {
+    CallCounts& counts = of[static_cast<std::size_t>(function)];
+    const bool threads = has_threads.load(relaxed);
+    if (without.basis == Without::Basis::unknown) counts.without_ns.store(not_known, relaxed);
+    if (without.basis == Without::Basis::price) increase(counts.replaced_ticks, ticks, threads);
+    if (without.ns > 0) increase(counts.without_ns, without.ns, threads);
+  }
   // Adds a call whose bytes a stager got.
   void add_staged(Function function) {
     auto& counter = of[static_cast<std::size_t>(function)].staged;
     increase<std::uint64_t>(counter, 1, has_threads.load(relaxed));
   }
+
+ private:
+  static constexpr std::int64_t not_known =
+      std::numeric_limits<std::int64_t>::min();  // and for ever
 };
 
 // An object of this class has static storage (see counts()), and no constructor runs.

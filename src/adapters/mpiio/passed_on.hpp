@@ -159,6 +159,11 @@ int counted_taking(Function function, File& file, const Transfer& transfer, cons
                                   : bytes_of(transfer, done.result);
   open.counts.add(function, done.result != success, bytes, done.ticks());
   open.counts.add(function, moved.reason);
+  if (moved.reason == Reason::taken) {
+    // The MPI library is thought to fail in the same time.
+    const Without failed{Without::Basis::own_time};
+    open.counts.add(function, moved.result == success ? moved.without : failed, done.ticks());
+  }
   if (moved.staged) open.counts.add_staged(function);
   return done.result;
 }
@@ -177,7 +182,10 @@ int counted_pointing(Function function, File& file, const Call& call, const Know
     file = take_over()->handle(taken);
     return call();
   });
-  if (is_done) counted_file.add(function, Reason::taken);
+  if (is_done) {
+    counted_file.add(function, Reason::taken);
+    counted_file.add(function, Without{}, 0);
+  }
   return result;
 }
 
@@ -204,7 +212,11 @@ int counted_ending(Function function, File file, bool writing, void* status, con
     if (writing) take_over()->passed_on(taken);
     return passed_on;
   });
-  if (ended) counts().of_handle(file).add(function, Reason::taken);
+  if (ended) {
+    FileCounts& counted_file = counts().of_handle(file);
+    counted_file.add(function, Reason::taken);
+    counted_file.add(function, Without{}, 0);
+  }
   return result;
 }
 

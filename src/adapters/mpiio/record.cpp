@@ -26,6 +26,13 @@ bool has_calls(const FileCounts& file) {
                      [](const CallCounts& one) { return one.calls.load(relaxed) > 0; });
 }
 
+// Returns the estimated time of the calls without Weir; -1 if it is not known.
+std::int64_t ns_without(const CallCounts& one) {
+  const std::int64_t more = one.without_ns.load(relaxed);
+  if (more < 0) return -1;
+  return record.rate.ns_of(one.ticks.load(relaxed) - one.replaced_ticks.load(relaxed)) + more;
+}
+
 void add_calls(const FileCounts& file) {
   for (std::size_t i = 0; i < functions; ++i) {
     const CallCounts& one = file.of[i];
@@ -33,7 +40,7 @@ void add_calls(const FileCounts& file) {
     file_of_record.add_words("call", function_names[i], one.calls.load(relaxed),
                              one.failed.load(relaxed), one.bytes.load(relaxed),
                              record.rate.ns_of(one.ticks.load(relaxed)), one.taken.load(relaxed),
-                             one.staged.load(relaxed));
+                             one.staged.load(relaxed), ns_without(one));
     file_of_record.add('\n');
   }
   for (std::size_t i = 0; i < reasons; ++i) {

@@ -7,9 +7,11 @@
 //   file PATH                                    lines of its calls follow
 //   further-files                                as `file`: all files beyond the first `most_files`
 //   no-file                                      as `file`: calls with an unknown handle
-//   call FUNCTION CALLS FAILED BYTES NS TAKEN STAGED
+//   call FUNCTION CALLS FAILED BYTES NS TAKEN STAGED WITHOUT
 //                                                of CALLS, TAKEN were taken over, and of these the
-//                                                bytes of STAGED went to a stager
+//                                                bytes of STAGED went to a stager; WITHOUT is what
+//                                                NS would have been without Weir, as estimated by
+//                                                the path model (without.hpp); -1: not known
 //   passed CALLS REASON                          calls that might have been taken over (reason.hpp)
 //   end NS                                       time since the process began
 #pragma once

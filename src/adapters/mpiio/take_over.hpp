@@ -23,6 +23,7 @@
 
 #include "adapters/mpiio/handle.hpp"
 #include "adapters/mpiio/reason.hpp"
+#include "adapters/mpiio/without.hpp"
 
 namespace weir::mpiio {
 
@@ -103,6 +104,7 @@ struct Moved {
   int result = 0;  // what the call returns if it was taken over: MPI_SUCCESS, or an error class
   std::int64_t bytes = 0;  // that the call asked to move, if it was taken over and succeeded
   bool staged = false;     // a stager has them now
+  Without without = {};    // if it was taken over and succeeded
 };
 
 // Says for which call on a file the staged bytes have to be in it.
@@ -204,7 +206,7 @@ struct TakeOver {
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 14;
+inline constexpr std::int64_t take_over_version = 15;
 
 }  // namespace weir::mpiio
 

@@ -125,6 +125,11 @@ aggregation::Collective* RankGroup::session() {
   return session_ == nullptr ? nullptr : session_->collective.get();
 }
 
+const plan::PlatformRates& RankGroup::rates() const {
+  static const plan::PlatformRates estimates;
+  return session_ == nullptr ? estimates : session_->platform.rates;
+}
+
 void RankGroup::tell_why_not_staged(const char* why) {
   if (!std::exchange(has_told_, true) && rank_ == 0) {
     fmt::print(stderr, "weir: no writes of MPI-IO are handed to a stager: {}\n", why);

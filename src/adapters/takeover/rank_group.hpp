@@ -17,6 +17,7 @@
 
 #include "aggregation/collective.hpp"
 #include "aggregation/node_board.hpp"
+#include "plan/platform_rates.hpp"
 #include "stored/extent_map.hpp"
 #include "weir/weir.h"
 
@@ -54,6 +55,8 @@ class RankGroup {
   [[nodiscard]] std::vector<std::int64_t> gathered(std::span<const std::int64_t> mine) const;
   // Returns the session, which is opened at first use; null, on all ranks, if that fails.
   [[nodiscard]] aggregation::Collective* session();
+  // Returns the rates of the platform: those of the session once it is open, before that estimates.
+  [[nodiscard]] const plan::PlatformRates& rates() const;
   // Returns the board of the session; null, on all ranks alike, before it is open or if it has
   // none.
   [[nodiscard]] aggregation::NodeBoard* board() const { return board_; }

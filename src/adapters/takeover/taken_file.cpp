@@ -93,7 +93,9 @@ TakenFile::TakenFile(RankGroup& ranks, std::unique_ptr<RankGroup> voting, storag
       pointer_(opened, votes_ != nullptr),
       mode_(opened_mode),
       path_(fmt::format("/proc/self/fd/{}", own_.descriptor())),
-      kept_(ranks, opened, path_, opened_mode) {}
+      kept_(ranks, opened, path_, opened_mode) {
+  note_spread();
+}
 
 int TakenFile::close() {
   Status closed;
@@ -238,6 +240,7 @@ bool TakenFile::move_known(const Transfer& transfer, Moved& moved) {
                                              : storage::read_once(own_, memory, bytes, *offset);
   if (done == bytes) {
     moved = done_alone(transfer, bytes, at + transfer.count * known_.elements, bytes);
+    moved.without = without_of_block_[transfer.writing ? 1 : 0];
     return true;
   }
   if (done >= 0 || done == -EINTR) return false;
@@ -327,7 +330,9 @@ Moved TakenFile::move_alone(const Transfer& transfer, Short read) {
   }
   if (result != MPI_SUCCESS) return failed_alone(result);
   if (part.block) know_calls_like(datatype);
-  return done_alone(transfer, moved.value(), part.elements, part.bytes);
+  Moved done = done_alone(transfer, moved.value(), part.elements, part.bytes);
+  done.without = without_alone(transfer, part);
+  return done;
 }
 
 Reason TakenFile::find_own(const Transfer& transfer, MPI_Datatype datatype, Part& part) {
@@ -418,7 +423,12 @@ Moved TakenFile::move_together(const Transfer& transfer) {
   Moved moved = try_once();
   if (moved.reason == Reason::lost) moved = try_once();  // the ranks have left a lost stager
   end(transfer, part, moved);
-  if (moved.reason == Reason::taken && moved.result == MPI_SUCCESS) moved.bytes = part.bytes;
+  if (moved.reason == Reason::taken && moved.result == MPI_SUCCESS) {
+    moved.bytes = part.bytes;
+    if (moved.without.basis == Without::Basis::unknown) {
+      moved.without = without_together(transfer.writing, part);
+    }
+  }
   return moved;
 }
 

@@ -30,6 +30,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -59,6 +60,10 @@
 #include "system/file.hpp"
 
 namespace weir::mpiio {
+
+[[nodiscard]] inline Direction direction_of(bool writing) {
+  return writing ? Direction::write : Direction::read;
+}
 
 struct TakenFile {
   // Collective over the communicator of the opening, by the taking thread if there are `threads`.
@@ -241,6 +246,14 @@ struct TakenFile {
   void finish(const Transfer& transfer, const Part& part);
   [[nodiscard]] aggregation::ByteFile* bytes();
 
+  // The following are in taken_file_without.cpp. Called when there is another view.
+  void note_spread();
+  // Return what calls would have taken without Weir: one that this rank has carried out by itself,
+  // one that all ranks have, and one of these in which each has moved one block, in so many ns.
+  [[nodiscard]] Without without_alone(const Transfer& transfer, const Part& part) const;
+  [[nodiscard]] Without without_together(bool writing, const Part& part) const;
+  [[nodiscard]] Without without_of_blocks(std::int64_t transfer_ns) const;
+
   // The following are in taken_file_staging.cpp. Returns whether collective writes go to a stager.
   // Collective.
   [[nodiscard]] bool is_staged();
@@ -285,6 +298,9 @@ struct TakenFile {
   Reason unserved_ = Reason::taken;
   bool atomic_ = false;
   std::optional<array::ByteView> view_ = array::ByteView();
+  array::ByteSpread spread_;  // of the view
+  // What reads and writes of one block, in this order, would have taken without Weir.
+  std::array<Without, 2> without_of_block_{};
   std::int64_t displacement_ = 0;
   std::int64_t element_bytes_ = 1;
   KnownCalls known_;

@@ -101,9 +101,8 @@ Reason TakenFile::find_in_chunks(const StoredChunks& chunks, const ChunkedBlocks
 Moved TakenFile::move_region(const StoredChunks& chunks, const PartInChunks& found,
                              const Transfer& transfer, std::byte* memory) const {
   if (found.region.empty()) return {};
-  const Status done =
-      takeover::move_region(own_, transfer.writing ? Direction::write : Direction::read,
-                            {&chunks.map(), &found.region, &*found.memory}, memory);
+  const Status done = takeover::move_region(own_, direction_of(transfer.writing),
+                                            {&chunks.map(), &found.region, &*found.memory}, memory);
   if (done.ok()) return {};
   const bool has_ended = done.error().code == ErrorCode::short_transfer;
   if (has_ended && !transfer.writing && transfer.way == Way::independent) {
@@ -118,8 +117,8 @@ Moved TakenFile::move_sections(const StoredChunks& chunks, const PartInChunks& f
   if (file == nullptr) return {Reason::no_session};
   const storage::ExtentMap& map = chunks.map();
   aggregation::OpenArray& array = file->chunked(chunks.fingerprint(), map.type, *map.chunks());
-  const Status done = move_section(array, transfer.writing ? Direction::write : Direction::read,
-                                   *section_of(found.region), *found.memory, memory);
+  const Status done = move_section(array, direction_of(transfer.writing), *section_of(found.region),
+                                   *found.memory, memory);
   return done.ok() ? Moved{} : takeover::outcome_of(done.error());
 }
 

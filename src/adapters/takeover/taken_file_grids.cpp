@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "adapters/preloaded/record_file.hpp"
 #include "adapters/takeover/joint_request.hpp"
 #include "adapters/takeover/part_vote.hpp"
 #include "adapters/takeover/refused.hpp"
@@ -17,8 +18,6 @@ namespace weir::mpiio {
 namespace {
 
 bool has_bytes(const array::ByteGrid& grid) { return grid.shape.elements() > 0; }
-
-Direction direction_of(bool writing) { return writing ? Direction::write : Direction::read; }
 
 }  // namespace
 
@@ -37,7 +36,13 @@ Moved TakenFile::move_voted(bool writing, const Part& part) {
   under_way_.reset();
   if (vote.reason() != Reason::taken) return {vote.reason()};
   if (vote.is_each_alone()) {
-    if (vote.is_irregular() || !writing || !is_staged()) return move_whole(writing, part);
+    if (vote.is_irregular()) return move_whole(writing, part);
+    if (!writing || !is_staged()) {
+      const std::int64_t begin = preloaded::now_ns();
+      Moved moved = move_whole(writing, part);
+      moved.without = without_of_blocks(preloaded::now_ns() - begin);
+      return moved;
+    }
     Reason reason = Reason::taken;  // the vote has told all of each block: nothing is asked
     if (const auto blocks = vote.grids(own, reason)) return hand_over_blocks(*blocks, part);
     return move_whole(writing, part);

@@ -100,6 +100,7 @@ Reason TakenFile::view_of(Offset displacement, MPI_Datatype element, MPI_Datatyp
   const auto size = takeover::size_of(shown);
   const auto tile = takeover::patterns_of(shown);
   view_ = size && tile ? array::ByteView::create(displacement, *tile, size->extent) : std::nullopt;
+  note_spread();
   displacement_ = displacement;
   element_bytes_ = element_size ? element_size->bytes : 0;
   return view_ && element_bytes_ > 0 ? Reason::taken : Reason::irregular;
