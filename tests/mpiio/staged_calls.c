@@ -236,12 +236,12 @@ static void read_behind(const char* path, int stager) {
   show("first", write_blocks(file, 1));
   MPI_File_seek(file, 0, MPI_SEEK_END);
   stop(stager);
-  show("row of rank 0", write_row_of(file, 0, 0, 2));
-  show("row of rank 1", write_row_of(file, 1, 1, 3));
+  show("row of rank 0", write_row_of(file, 0, 1, 2));
+  show("row of rank 1", write_row_of(file, 1, 0, 3));
   MPI_Barrier(MPI_COMM_WORLD);
   if (state_of(stager) != 'T') show("the stager was not stopped", MPI_ERR_OTHER);
   resume_later(stager);
-  if (rank == 0) check("read_at", MPI_SUCCESS, read_row(file, 1, 1, 3));
+  if (rank == 0) check("read_at", MPI_SUCCESS, read_row(file, 0, 1, 3));
   show("close", MPI_File_close(&file));
 }
 
