@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from google_crc32c import value as crc32c
 
-VERSION = 12
+VERSION = 13
 MAGIC = b"WEIN"
 HEAD_BYTES = 24
 

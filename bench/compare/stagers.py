@@ -75,15 +75,15 @@ def running(
 
 
 @contextmanager
-def on_this_node(folder: Path) -> Iterator[dict[str, str]]:
+def on_this_node(folder: Path, program: Path = STAGER) -> Iterator[dict[str, str]]:
     """Start a stager for ranks of this node, which find it by the variables that this yields.
 
     The block ends when everything that was handed over is stored.
     """
     socket = folder / "s" / "stager"
-    stager = [str(STAGER), "--stager-socket", str(socket)]
+    stager = [str(program), "--stager-socket", str(socket)]
     run([*stager, "--detach"])
     try:
-        yield {"WEIR_STAGER_SOCKET": str(socket), "WEIR_STAGER": str(STAGER)}
+        yield {"WEIR_STAGER_SOCKET": str(socket), "WEIR_STAGER": str(program)}
     finally:
         run([*stager, "--stop"])

@@ -7,7 +7,8 @@ For each kernel (flash, s3d) and interface (hdf5, pnetcdf), jobs take turns that
 elements: by the library alone, by the library with its calls of MPI-IO taken over and staged, and
 by Weir's own file with a stager (weir-hdf5). Every element is read back and compared. The figure is
 the rate that the program observes in its output, and the goal is a part of the gain of Weir's own
-file. With --before, the libraries of an earlier build in FOLDER take over in further jobs.
+file. With --before, the libraries of an earlier build in FOLDER take over in further jobs, with the
+weir-stager there.
 --preload names a library for all ranks, such as the one by which ranks of tests sleep while they
 wait.
 """
@@ -21,7 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from programs import LAUNCHER, arguments, records_of, run
-from stagers import on_this_node
+from stagers import STAGER, on_this_node
 from values import Values, ratios, reached
 
 from weir._core.shared_library import find
@@ -37,12 +38,18 @@ WORK_SECONDS = "0.2"
 ALONE, STAGED, BEFORE, OWN = "alone", "staged", "before", "own"
 
 
-def rate(given: argparse.Namespace, kernel: str, api: str, variables: Mapping[str, str]) -> float:
+def rate(
+    given: argparse.Namespace,
+    kernel: str,
+    api: str,
+    variables: Mapping[str, str],
+    program: Path = STAGER,
+) -> float:
     """Return the bytes per second that the program observes in its output."""
     with tempfile.TemporaryDirectory(dir=given.directory, prefix="unchanged-") as name:
         folder = Path(name)
         preloaded = [*variables.get("LD_PRELOAD", "").split(), *given.preload]
-        with on_this_node(folder) as stager:
+        with on_this_node(folder, program) as stager:
             run(
                 [
                     *(*LAUNCHER, "-n", str(given.ranks), str(given.weir_bench), kernel),
@@ -87,7 +94,8 @@ def measure(given: argparse.Namespace, kernel: str, api: str, records: Path) -> 
     found: dict[str, list[float]] = {name: [] for name in jobs}
     for pair in range(given.pairs):
         for name in list(jobs) if pair % 2 == 0 else reversed(jobs):
-            found[name].append(rate(given, kernel, *jobs[name]))
+            program = given.before / "weir-stager" if name == BEFORE else STAGER
+            found[name].append(rate(given, kernel, *jobs[name], program))
     return {name: Values(values) for name, values in found.items()}
 
 
@@ -95,7 +103,9 @@ def main() -> None:
     parser = arguments(__doc__, ranks=8)
     parser.add_argument("--kernels", default="flash,s3d")
     parser.add_argument("--apis", default="hdf5,pnetcdf")
-    parser.add_argument("--before", type=Path, help="folder of an earlier build's libraries")
+    parser.add_argument(
+        "--before", type=Path, help="folder of an earlier build's libraries and weir-stager"
+    )
     parser.add_argument("--preload", nargs="*", default=[], help="libraries of all ranks")
     given = parser.parse_args()
     print(f"{given.ranks} ranks, {given.pairs} rounds; load {os.getloadavg()[0]:.1f}")

@@ -109,6 +109,10 @@ class OpenArray {
            origin_.grows == other.origin_.grows && origin_.targets == other.origin_.targets &&
            map_.files == other.map_.files;
   }
+  // Says whether writes through a stager may come into the file in another order than that of the
+  // calls, in which case no rank waits until the stager has them.
+  [[nodiscard]] bool is_unordered() const { return is_unordered_; }
+  void set_unordered(bool is_unordered) { is_unordered_ = is_unordered; }
   [[nodiscard]] const ArrayOrigin& origin() const { return origin_; }
   [[nodiscard]] std::uint64_t number() const { return origin_.number; }
   [[nodiscard]] const storage::ExtentMap& map() const { return map_; }
@@ -536,6 +540,7 @@ class OpenArray {
   plan::Engine engine_ = plan::Engine::posix;
   Direction direction_ = Direction::read;
   std::uint64_t kind_ = 0;
+  bool is_unordered_ = false;
   std::int64_t place_ = -1;
   std::int64_t swapped_ = 1;
   std::optional<std::int64_t> step_;

@@ -20,7 +20,8 @@ ByteFile::ByteFile(CollectiveState& state, std::string path, bool writable,
       number_(++state.arrays),
       staged_as_(std::move(staged_as)) {
   if (staged_as_ && writable_ && state.staging != nullptr) {
-    staged_ = state.staging->files_for({.at_once = true});
+    const bool may_wait = state.settings.staging_close == StagingClose::handed_over;
+    staged_ = state.staging->files_for({.at_once = true, .may_wait = may_wait});
   }
 }
 
@@ -29,13 +30,18 @@ OpenArray& ByteFile::array(std::size_t number, const array::Shape& shape, std::i
   std::unique_ptr<OpenArray>& array = arrays_[number];
   const storage::DenseExtents extents{offset};
   if (array != nullptr && array->shape() == shape && *array->map().dense() == extents) {
-    return *array;
+    return in_order(*array);
   }
   array = made({.shape = shape,
                 .type = array::ElementKind::uint8,
                 .files = storage::DataFiles::one(path_),
                 .extents = extents});
-  return *array;
+  return in_order(*array);
+}
+
+OpenArray& ByteFile::in_order(OpenArray& array) const {
+  array.set_unordered(is_staged() && !keeps_order_);
+  return array;
 }
 
 OpenArray& ByteFile::chunked(std::uint64_t fingerprint, const array::ElementType& type,
@@ -82,7 +88,9 @@ Status ByteFile::hand_over(std::int64_t offset, std::byte* data, std::int64_t by
   const storage::FileRange range{file.value(), offset, {&slice, 1}};
   storage::FileTraffic traffic;
   Status written = staged_->engine().write({&range, 1}, traffic);
-  return written.ok() ? state_.staging->stager().hand_over() : written;
+  if (!written.ok()) return written;
+  transport::StagerClient& stager = state_.staging->stager();
+  return keeps_order_ ? stager.hand_over() : stager.hand_over_unanswered();
 }
 
 Status ByteFile::store(storage::StepDurability durability) {
@@ -105,7 +113,10 @@ void ByteFile::leave_stagers() {
 Status ByteFile::close() {
   arrays_.clear();
   chunked_.clear();
-  staged_ = nullptr;
+  // A stager that is lost here is told by what needs it.
+  if (std::exchange(staged_, nullptr) != nullptr && state_.staging != nullptr) {
+    (void)state_.staging->stager().give_back();
+  }
   Status closed = state_.engines->close(path_);
   forget_descriptors(state_, number_);
   return closed;

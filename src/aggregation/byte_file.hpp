@@ -1,8 +1,9 @@
 // A file without a header, which others have made and may write at the same time: its ranks move
 // boxes of it. Where an array of bytes begins in it, and its shape, may differ from call to call.
 //
-// Where its writes go to a stager, the stager writes them as soon as it can, in the order in which
-// the calls of the ranks were made: like an array by itself, the file has no steps.
+// Where its writes go to a stager, the stager writes them as soon as it can, or, if closing the
+// file does not wait for it, when they have waited for a second: like an array by itself, the file
+// has no steps. Successive calls come in any order, until keep_order() is called.
 #pragma once
 
 #include <cstddef>
@@ -52,6 +53,11 @@ class ByteFile {
   // Local. Hands a block of this rank over, in a file whose writes go to a stager. `data` is not
   // changed.
   Status hand_over(std::int64_t offset, std::byte* data, std::int64_t bytes);
+  // What ranks hand over in successive calls comes into the file in any order. From the next call
+  // on each rank waits until its stager has what it hands over, so that it comes in the order of
+  // the calls. All ranks call this alike; the stager must have what they have handed over so far.
+  void keep_order() { keeps_order_ = true; }
+  [[nodiscard]] bool keeps_order() const { return keeps_order_; }
   // The following two are collective, parts of a call whose turn it is. Returns when everything
   // that was handed over is in the file, as durable as that is said to be. Fails with
   // ErrorCode::deadline if a stager has for the session's deadline told why it cannot store it: it
@@ -65,6 +71,7 @@ class ByteFile {
 
  private:
   [[nodiscard]] std::unique_ptr<OpenArray> made(storage::ExtentMap map);
+  [[nodiscard]] OpenArray& in_order(OpenArray& array) const;
 
   CollectiveState& state_;
   std::string path_;
@@ -73,6 +80,7 @@ class ByteFile {
   std::uint64_t number_;
   std::optional<storage::DataFiles> staged_as_;
   std::shared_ptr<storage::OpenFiles> staged_;  // null: the ranks write
+  bool keeps_order_ = false;
   std::vector<std::unique_ptr<OpenArray>> arrays_;
   struct Chunked {
     std::uint64_t fingerprint = 0;

@@ -295,6 +295,12 @@ Status Collective::drain() {
   return state_->staging->stager().drain();
 }
 
+Status Collective::reach_stager() {
+  if (state_->staging == nullptr) return {};
+  const ranks::LifeSigns::During storage(state_->group->life(), ranks::LifeSigns::What::storage);
+  return state_->staging->stager().check();
+}
+
 Status Collective::wait_for_bytes(const std::string& path) {
   if (state_->staging == nullptr) return array_is_lost(path);
   return state_->staging->wait_for_array(*state_, path, state_->settings.deadline_seconds);

@@ -297,6 +297,8 @@ class Collective {
   // Local. Returns when everything that the ranks have handed over to this rank's stager is in the
   // files.
   Status drain();
+  // Local. Returns when this rank's stager has read all that the rank has handed over.
+  Status reach_stager();
   // Collective. Returns when a file that was left to the stager is stored: wait_for_array() in
   // session_staging.hpp.
   Status wait_for_bytes(const std::string& path);

@@ -349,7 +349,12 @@ Status CollectiveRequest::moved_durably() {
     if (status.ok()) status = std::move(ended);
   }
   // When the write returns, its bytes are the stager's: they survive this process.
-  if (status.ok() && state_.staging != nullptr) status = state_.staging->stager().hand_over();
+  if (status.ok() && state_.staging != nullptr) {
+    transport::StagerClient& stager = state_.staging->stager();
+    const bool are_unordered =
+        std::ranges::all_of(checked_, [](auto& one) { return one.file->is_unordered(); });
+    status = are_unordered ? stager.hand_over_unanswered() : stager.hand_over();
+  }
   for (const RequestedPart& one : checked_) {
     if (!status.ok()) break;
     if (one.file->origin().sync_each) status = one.file->sync();

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <utility>
+#include <variant>
 
 #include "common/clock.hpp"
 #include "stager/scarce_memory.hpp"
@@ -31,6 +32,13 @@ constexpr std::uint32_t writing = EPOLLOUT;
 
 }  // namespace
 
+bool is_behind_others(const transport::Message& message) {
+  return std::holds_alternative<transport::Drain>(message) ||
+         std::holds_alternative<transport::CommitStep>(message) ||
+         std::holds_alternative<transport::UnlockFile>(message) ||
+         std::holds_alternative<transport::SealStep>(message);
+}
+
 Connections::Connections(EventPoll poll, storage::FrameListener listener, ConnectionUser user)
     : poll_(std::move(poll)), listener_(std::move(listener)), user_(std::move(user)) {}
 
@@ -53,7 +61,7 @@ Status Connections::watch(int descriptor, std::uint64_t key) const {
 std::vector<std::uint64_t> Connections::wait(int milliseconds, const std::function<void()>& first) {
   const std::vector<std::uint64_t> ready = poll_.wait(milliseconds);
   first();
-  const std::set<ClientId> unread = std::exchange(unread_, {});
+  const std::set<ClientId> unread = unread_;
   std::vector<std::uint64_t> others;
   for (const std::uint64_t key : ready) {
     if (key == listener_key) {
@@ -180,9 +188,10 @@ void Connections::look_at(ClientId client) {
     look_at_link(client);
     return;
   }
+  unread_.erase(client);
   for (int messages = 0; messages < most_messages_together; ++messages) {
     const auto found = clients_.find(client);
-    if (found == clients_.end()) return;
+    if (found == clients_.end() || paused_.contains(client)) return;
     const Status sent = found->second.socket->send_rest();
     if (found->second.is_closing) {
       if (!sent.ok() || !found->second.socket->has_rest()) clients_.erase(found);
@@ -214,6 +223,27 @@ void Connections::look_at(ClientId client) {
   // Others are looked at first.
   watch_rest(client);
   unread_.insert(client);
+}
+
+void Connections::resume(ClientId client) {
+  paused_.erase(client);
+  unread_.insert(client);
+}
+
+// The poll tells of a limited number of clients at a time, and of others the next time.
+void Connections::take_from_others() {
+  std::set<ClientId> looked_at;
+  for (bool has_found = true; has_found;) {
+    has_found = false;
+    std::vector<std::uint64_t> ready = poll_.wait(0);
+    ready.insert(ready.end(), unread_.begin(), unread_.end());
+    for (const std::uint64_t key : ready) {
+      if (key < first_client || !looked_at.insert(key).second) continue;
+      has_found = true;
+      do look_at(key);
+      while (unread_.contains(key));
+    }
+  }
 }
 
 Status Connections::send(ClientId client, const transport::Message& message,

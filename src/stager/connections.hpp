@@ -32,6 +32,10 @@ struct ConnectionUser {
   std::function<void(const std::string&)> say;
 };
 
+// Returns whether what is asked comes behind all that ranks of the node have handed over before,
+// also those that did not wait until it was taken (transport::HandOver).
+[[nodiscard]] bool is_behind_others(const transport::Message& message);
+
 class Connections {
  public:
   Connections(EventPoll poll, storage::FrameListener listener, ConnectionUser user);
@@ -55,6 +59,13 @@ class Connections {
   // are ready. `first` is called after the wait, before anything is taken.
   [[nodiscard]] std::vector<std::uint64_t> wait(int milliseconds,
                                                 const std::function<void()>& first);
+  // Takes nothing from this client, of which the caller has a frame that comes behind what others
+  // have sent, until resume().
+  void pause(ClientId client) { paused_.insert(client); }
+  void resume(ClientId client);
+  // Takes all that has come from clients that are not paused. A connection on one node has at once
+  // what a process sends.
+  void take_from_others();
   // Returns whether something may have come already that was not taken.
   [[nodiscard]] bool has_unread() const { return !unread_.empty(); }
   // Called about once a second.
@@ -124,6 +135,7 @@ class Connections {
   bool has_told_ = false;  // so, since somebody was accepted
   std::map<ClientId, Link> links_;
   std::set<ClientId> unread_;  // may have sent more than was read
+  std::set<ClientId> paused_;
 };
 
 }  // namespace weir::stager

@@ -6,6 +6,10 @@
 // (extra_blocks()). As many blocks as there are other ranks therefore stay free whenever a rank
 // gets several. From this follows that ranks which ask only when they hold no block never hold all
 // memory among them while one of them waits: a rank that waits can always be helped by storing.
+//
+// A rank that does not wait for an answer (HandOver) gets blocks for what it hands over next only
+// while half of all memory stays free, and a block for each rank: it may compute for a long time
+// before it needs them.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -48,6 +52,16 @@ std::int64_t Stager::extra_blocks(const Client& client) const {
   const std::int64_t of_the_session = std::ssize(sessions_.at(client.session).clients);
   return std::min({client.wanted - 1, blocks_.free() / ranks_,
                    blocks_.room_of(client.session) / of_the_session});
+}
+
+std::int64_t Stager::blocks_ahead(const Client& client, std::int64_t wanted) const {
+  const Session& session = sessions_.at(client.session);
+  if (!session.failure.ok() || !wanting_.empty()) return 0;
+  const std::int64_t unused = blocks_.most() - blocks_.ready() + blocks_.free();
+  const std::int64_t spare = unused - std::max(blocks_.most() / 2, ranks_);
+  const std::int64_t room = blocks_.room_of(client.session) -
+                            std::max(settings_.client_blocks / 2, std::ssize(session.clients));
+  return std::max<std::int64_t>(0, std::min({wanted, blocks_.free(), spare, room}));
 }
 
 void Stager::free_filled_block(const BlockItem& filled) {

@@ -140,6 +140,7 @@ class Server {
            connections_.wait(longest_wait_ms(), [this] { take_pieces(); })) {
         look_at(key);
       }
+      take_behind_others();
       for (const ClientId client : std::exchange(dropped_, {})) connections_.drop(client);
       const std::int64_t now_ns = monotonic_ns();
       if (now_ns - ticked_ns >= second_ns) {
@@ -180,7 +181,7 @@ class Server {
     }
   }
   [[nodiscard]] int longest_wait_ms() {
-    if (connections_.has_unread()) return 0;
+    if (connections_.has_unread() || !behind_others_.empty()) return 0;
     for (int i = 0; ucx_ != nullptr && !ucx_->arm(); ++i) {
       if (i == most_rearmings) return unarmed_nap_ms;
       take_pieces();
@@ -212,10 +213,29 @@ class Server {
       handle(Unreadable{client, message.error()});
       return;
     }
+    if (is_behind_others(message.value())) {
+      connections_.pause(client);
+      behind_others_.emplace_back(client, std::move(message).value());
+      return;
+    }
     passed_ = std::move(frame.passed);
-    Event event = Received{.client = client, .message = std::move(message).value()};
+    take(client, std::move(message).value());
+  }
+  void take(ClientId client, transport::Message message) {
+    Event event = Received{.client = client, .message = std::move(message)};
     add_facts(event);
     handle(event);
+  }
+
+  // Takes what has come behind others, once what they have sent is taken.
+  void take_behind_others() {
+    if (behind_others_.empty()) return;
+    auto messages = std::exchange(behind_others_, {});
+    connections_.take_from_others();
+    for (auto& [client, message] : messages) {
+      connections_.resume(client);
+      take(client, std::move(message));
+    }
   }
 
   // Takes what a receiver has read. The bytes of its blocks are copied when this has returned.
@@ -512,6 +532,7 @@ class Server {
   std::span<const std::byte> brought_;   // bytes of the message or piece that is handled
   // The copies that the batch which is handled asks for. Null: bytes are copied at once.
   std::vector<ReceivedBatch::Copy>* copies_ = nullptr;
+  std::vector<std::pair<ClientId, transport::Message>> behind_others_;
   std::vector<ClientId> dropped_;  // connections that cannot go on
   std::map<SessionId, std::shared_ptr<SessionFiles>> files_;
   std::vector<SessionId> retries_;

@@ -12,7 +12,7 @@ constexpr std::size_t most_extents = std::size_t{1} << 20;
 
 bool is_urgent_item(const Item& item) {
   const auto* const filled = std::get_if<BlockItem>(&item);
-  return filled == nullptr || filled->at_once;
+  return filled == nullptr || (filled->at_once && !filled->may_wait);
 }
 
 }  // namespace
@@ -59,6 +59,17 @@ void SessionQueue::remove_first() {
 void SessionQueue::remove_last() {
   if (is_urgent_item(items_.back())) --urgent_;
   items_.pop_back();
+}
+
+void SessionQueue::end_waits(Waits which) {
+  for (Item& item : items_) {
+    auto* const filled = std::get_if<BlockItem>(&item);
+    if (filled == nullptr || !filled->may_wait) continue;
+    if (which == Waits::all || std::exchange(filled->has_waited, true)) {
+      filled->may_wait = false;
+      ++urgent_;
+    }
+  }
 }
 
 WriteBlocks SessionQueue::begin_write(JobId job, SessionId session, const WriteLimits& limits) {

@@ -27,6 +27,8 @@ struct BlockItem {
   bool is_moving = false;                              // to the spill file
   JobId recording = 0;                                 // 0: it is not being recorded
   bool at_once = false;                                // waits for no step's end
+  bool may_wait = false;                               // with `at_once`: for something else
+  bool has_waited = false;                             // with `may_wait`: since the last Tick
   std::vector<NamedFile> files;
   std::shared_ptr<const std::vector<transport::BlockExtent>> extents;  // `file`: index in `files`
 };
@@ -71,6 +73,10 @@ class SessionQueue {
   // Returns whether an item waits for what is before it: filled blocks alone wait in memory, unless
   // they are for no step.
   [[nodiscard]] bool is_urgent() const { return urgent_ > 0; }
+  // Filled blocks that may wait do not wait any longer. Called about once a second for those that
+  // were there at the call before.
+  enum class Waits : std::uint8_t { long_ones, all };
+  void end_waits(Waits which);
 
   // Items at the front that belong to the job under way.
   [[nodiscard]] std::size_t in_job() const { return in_job_; }

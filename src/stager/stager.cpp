@@ -87,6 +87,10 @@ void Stager::take(const Tick& /*event*/) {
     send(number, transport::Alive{reason_to_wait(client.session, session)});
   }
   for (const ClientId stranger : strangers) refuse(stranger, "it did not say who it is");
+  for (auto& [number, session] : sessions_) {
+    session.queue.end_waits(SessionQueue::Waits::long_ones);
+    advance(number, session);
+  }
 }
 
 // ---- Connections --------------------------------------------------------------------------------
@@ -144,6 +148,7 @@ void Stager::remove(ClientId client) {
     std::erase(left.home.waiting, client);
     std::erase_if(left.waiting, [&](const auto& one) { return one.first == client; });
     if (left.clients.empty()) {
+      left.queue.end_waits(SessionQueue::Waits::all);
       drop_unfinished(left);
       say_if_lost(left);
     }
@@ -190,6 +195,7 @@ void Stager::take(const Received& event) {
   }
   // A rank of another node passes no open file, and this stager's memory is not its own.
   const bool is_of_the_node = std::holds_alternative<LockFile>(event.message) ||
+                              std::holds_alternative<HandOver>(event.message) ||
                               std::holds_alternative<AskReport>(event.message) ||
                               std::holds_alternative<Stop>(event.message);
   const bool is_of_another_node = std::holds_alternative<BlockBytes>(event.message) ||
@@ -358,6 +364,7 @@ void Stager::take_filled_block(const Received& event, const transport::FilledBlo
       }
       const auto [index, is_new] = indices.try_emplace(extent.file, item.files.size());
       if (is_new) item.files.push_back(named->second);
+      item.may_wait = named->second->may_wait && (item.may_wait || item.files.size() == 1);
       item.at_once = item.at_once || named->second->at_once;
       last_file = extent.file;
       last_index = index->second;
@@ -388,17 +395,37 @@ void Stager::take_filled_block(const Received& event, const transport::FilledBlo
   advance(client.session, session);
 }
 
-void Stager::take(ClientId number, const transport::Flush& message) {
-  Client& client = clients_.at(number);
+void Stager::end_hand_over(Client& client, std::int64_t waited_ns) {
   Session& session = sessions_.at(client.session);
   constexpr std::int64_t ceiling = std::numeric_limits<std::int64_t>::max() / 2;
-  const std::int64_t told = std::clamp<std::int64_t>(message.waited_ns, 0, ceiling);
+  const std::int64_t told = std::clamp<std::int64_t>(waited_ns, 0, ceiling);
   client.waited_ns = std::min(ceiling, client.waited_ns + told);
   session.longest_waited_ns = std::max(session.longest_waited_ns, client.waited_ns);
   for (const auto& [block, filled] : client.granted) blocks_.give_back(block);
   client.granted.clear();
-  send(number, transport::Flushed{{session.failure}});
+}
+
+void Stager::take(ClientId number, const transport::Flush& message) {
+  Client& client = clients_.at(number);
+  end_hand_over(client, message.waited_ns);
+  send(number, transport::Flushed{{sessions_.at(client.session).failure}});
   grant();
+}
+
+void Stager::take(ClientId number, const transport::HandOver& message) {
+  Client& client = clients_.at(number);
+  if (message.blocks < 0 || client.wanted > 0) {
+    refuse(number, "an impossible number of blocks was asked for");
+    return;
+  }
+  end_hand_over(client, message.waited_ns);
+  grant();
+  transport::Granted granted;
+  for (std::int64_t ahead = blocks_ahead(client, message.blocks); ahead > 0; --ahead) {
+    granted.blocks.push_back(blocks_.take(client.session, number));
+    client.granted.emplace(granted.blocks.back(), Filled{});
+  }
+  send(number, std::move(granted));
 }
 
 void Stager::take(ClientId number, const transport::CommitStep& message) {

@@ -10,7 +10,8 @@
 // of its file only after all filled blocks before it are written and, if requested, durable. Filled
 // blocks wait in memory until something needs them written: a commit or a drain behind them, or a
 // rank that finds no free block; and the bytes of an array by itself, which no step's end
-// publishes, are written as soon as possible. At most one job of a session is under way.
+// publishes, are written as soon as possible, or, where they may wait, at the second Tick after
+// they came. At most one job of a session is under way.
 // Overlapping extents are written in the order of their arrival.
 //
 // Limits keep one program from taking what others need. A session that has as much memory as one
@@ -205,6 +206,7 @@ class Stager {
   void take(ClientId client, const transport::ForgetFile& message);
   void take(ClientId number, const transport::Reserve& message);
   void take(ClientId number, const transport::Flush& message);
+  void take(ClientId number, const transport::HandOver& message);
   void take(ClientId client, const transport::LockFile& message);
   void take(ClientId number, const transport::CommitStep& message);
   void take(ClientId number, const transport::UnlockFile& message);
@@ -273,6 +275,10 @@ class Stager {
   void grant();
   // Returns how many blocks a rank gets beside its first one.
   [[nodiscard]] std::int64_t extra_blocks(const Client& client) const;
+  // Returns how many blocks a rank gets that is going to ask for them.
+  [[nodiscard]] std::int64_t blocks_ahead(const Client& client, std::int64_t wanted) const;
+  // Takes back the blocks that a rank has not handed over, and adds what it tells of its waits.
+  void end_hand_over(Client& client, std::int64_t waited_ns);
   static void forget_path(Session& session, const std::string& path);
   // Frees what a filled block occupies, or lets the end of its move do so.
   void free_filled_block(const BlockItem& filled);

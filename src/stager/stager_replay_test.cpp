@@ -65,9 +65,15 @@ void happen(World& world, const Rules& rules) {
     case 2:
     case 3:
     case 4:
-      if (!rank.granted.empty()) world.hand_over(client, world.pick(8) == 0);
+      if (!rank.granted.empty()) {
+        world.hand_over(client, world.pick(8) == 0, world.pick(2) == 0);
+      }
       break;
     case 5:
+      if (world.pick(2) == 0) {
+        world.end_hand_over(client, world.pick(4));
+        break;
+      }
       ++rank.flushes;
       world.receive(client, transport::Flush{});
       break;

@@ -299,12 +299,67 @@ TEST(Stager, RefusesMessagesThatMakeNoSense) {
   }
 }
 
+// What may wait is written when a second has passed.
+TEST(Stager, WritesWhatMayWaitAtTheSecondTick) {
+  World world(1);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 2);
+  world.hand_over(client, true, true);
+  world.handle(Tick{});
+  EXPECT_TRUE(world.jobs().empty());
+  world.hand_over(client, true, true);
+  world.handle(Tick{});
+  ASSERT_EQ(world.jobs().size(), 1U);
+  // What came later is written together with it.
+  EXPECT_EQ(world.jobs().begin()->second.write.extents.size(), 2U);
+}
+
+TEST(Stager, WritesWhatMayWaitWhereItIsNeeded) {
+  for (int reason = 0; reason < 3; ++reason) {
+    SCOPED_TRACE(reason);
+    World world(1);
+    const ClientId client = world.connect(1);
+    world.reserve(client, 2);
+    world.hand_over(client, true, true);
+    EXPECT_TRUE(world.jobs().empty());
+    if (reason == 0) world.commit(client);
+    if (reason == 1) world.hand_over(client, true);
+    if (reason == 2) world.disconnect(client);
+    EXPECT_EQ(world.jobs().size(), 1U);
+  }
+}
+
+TEST(Stager, GrantsAheadWhileHalfOfItsMemoryStaysFree) {
+  World world(1, 10);
+  const ClientId client = world.connect(1);
+  world.end_hand_over(client, 8);
+  EXPECT_EQ(world.ranks().at(client).granted.size(), 5U);
+  const ClientId other = world.connect(1);
+  world.end_hand_over(other, 1);
+  EXPECT_TRUE(world.ranks().at(other).granted.empty());
+  // The blocks of the time before are no longer the rank's own.
+  world.end_hand_over(client, 1);
+  EXPECT_EQ(world.ranks().at(client).granted.size(), 1U);
+  world.end_hand_over(client, 0);
+  EXPECT_EQ(world.stager().free_blocks(), 10);
+}
+
+TEST(Stager, GrantsNothingAheadWhereAProgramMayHaveLittle) {
+  World world(1, 10, 0, 2);
+  const ClientId client = world.connect(1);
+  world.end_hand_over(client, 2);
+  EXPECT_EQ(world.ranks().at(client).granted.size(), 1U);
+  const ClientId other = world.connect(1);
+  world.end_hand_over(other, 2);
+  EXPECT_TRUE(world.ranks().at(other).granted.empty());
+}
+
 TEST(Stager, RefusesAFilledBlockForAFileWithoutName) {
   World world(1);
   const ClientId client = world.connect(1);
   world.reserve(client, 1);
   world.receive(client, transport::FilledBlock{*world.ranks().at(client).granted.begin(), 1},
-                {{.file = 3, .offset = 0, .bytes = 1}});
+                {{.file = 4, .offset = 0, .bytes = 1}});
   EXPECT_TRUE(world.ranks().at(client).was_refused);
   EXPECT_EQ(world.stager().free_blocks(), 6);
 }

@@ -72,6 +72,7 @@ class World {
     int session = 0;
     std::set<std::int64_t> granted;
     bool wants = false;
+    bool hands_over = false;  // and does not wait for an answer
     bool drains = false;
     bool commits = false;
     bool is_connected = true;
@@ -114,6 +115,12 @@ class World {
         client,
         transport::NameFile{
             .file = 2, .path = "g", .bytes_when_made = 0, .known = std::nullopt, .at_once = true});
+    receive(client, transport::NameFile{.file = 3,
+                                        .path = "h",
+                                        .bytes_when_made = 0,
+                                        .known = std::nullopt,
+                                        .at_once = true,
+                                        .may_wait = true});
     return client;
   }
   void disconnect(ClientId client) {
@@ -127,8 +134,8 @@ class World {
     receive(client, transport::Reserve{blocks});
   }
   // Hands over one granted block; its extent's offset is a tag that no other filled block has.
-  // `at_once`: of an array by itself.
-  void hand_over(ClientId client, bool at_once = false) {
+  // `at_once`: of an array by itself, which `may_wait` all the same.
+  void hand_over(ClientId client, bool at_once = false, bool may_wait = false) {
     Rank& rank = ranks_.at(client);
     const std::int64_t block = *rank.granted.begin();
     rank.granted.erase(rank.granted.begin());
@@ -137,7 +144,18 @@ class World {
     if (at_once) at_once_.insert(tag);
     memory_[block] = tag;
     receive(client, transport::FilledBlock{block, 1},
-            {{.file = at_once ? 2U : 1U, .offset = tag, .bytes = bytes_of_a_filled_block}});
+            {{.file = !at_once   ? 1U
+                      : may_wait ? 3U
+                                 : 2U,
+              .offset = tag,
+              .bytes = bytes_of_a_filled_block}});
+  }
+  // Ends what a rank hands over without a wait, and asks for blocks for the next time.
+  void end_hand_over(ClientId client, std::int64_t blocks) {
+    ranks_.at(client).hands_over = true;
+    ranks_.at(client).granted.clear();
+    receive(client, transport::HandOver{.waited_ns = 0, .blocks = blocks});
+    EXPECT_FALSE(ranks_.at(client).hands_over) << "a HandOver has no answer";
   }
   void commit(ClientId client) {
     Rank& rank = ranks_.at(client);
@@ -302,9 +320,13 @@ class World {
     rank.was_refused = true;
   }
   void answer(ClientId /*client*/, Rank& rank, transport::Granted& message) {
-    EXPECT_TRUE(rank.wants);
-    rank.wants = false;
-    EXPECT_FALSE(message.blocks.empty());
+    if (std::exchange(rank.hands_over, false)) {
+      if (message.blocks.empty()) return;
+      EXPECT_GE(stager_.free_blocks(), blocks_ / 2) << "too much was granted ahead";
+    } else {
+      EXPECT_TRUE(std::exchange(rank.wants, false));
+      EXPECT_FALSE(message.blocks.empty());
+    }
     granted_together_.push_back(std::ssize(message.blocks));
     for (const std::int64_t block : message.blocks) {
       memory_[block] = 0;

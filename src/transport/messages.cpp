@@ -259,6 +259,7 @@ void fields(Visitor& visit, NameFile& message) {
   visit(message.places.own);
   visit(message.places.region_bytes);
   visit(message.at_once);
+  visit(message.may_wait);
   bool is_known = message.known.has_value();
   visit(is_known);
   if (!is_known) {
@@ -297,6 +298,11 @@ void fields(Visitor& visit, FilledBlock& message) {
 template <typename Visitor>
 void fields(Visitor& visit, Flush& message) {
   visit(message.waited_ns);
+}
+template <typename Visitor>
+void fields(Visitor& visit, HandOver& message) {
+  visit(message.waited_ns);
+  visit(message.blocks);
 }
 template <typename Visitor>
 void fields(Visitor& visit, LockFile& message) {

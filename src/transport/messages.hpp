@@ -25,7 +25,7 @@
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 12;
+inline constexpr std::uint16_t protocol_version = 13;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
@@ -78,6 +78,9 @@ struct NameFile {
   ChunkPlaces places = {};  // with `encoded`
   // The file's bytes need no step's end: the stager writes them as soon as possible.
   bool at_once = false;
+  // With `at_once`: the stager may let them wait for a second or two, until they are more, or the
+  // ranks compute.
+  bool may_wait = false;
   // NOLINTEND(readability-redundant-member-init)
   friend bool operator==(const NameFile&, const NameFile&) = default;
 };
@@ -118,6 +121,15 @@ struct FilledBlock {
 struct Flush {
   std::int64_t waited_ns = 0;  // by this rank, for this stager, since the Flush before
   friend bool operator==(const Flush&, const Flush&) = default;
+};
+// A rank of the node sends this in place of Flush where it does not wait for an answer. The stager
+// takes all earlier messages of this rank before it carries out what any rank asks later. Blocks
+// that the rank has not handed over are no longer its own. The answer is Granted: with up to
+// `blocks` for what the rank hands over next, or with none.
+struct HandOver {
+  std::int64_t waited_ns = 0;  // as in Flush
+  std::int64_t blocks = 0;
+  friend bool operator==(const HandOver&, const HandOver&) = default;
 };
 // Passes the open file of a writer's lock (formats/writer_lock.hpp), so that the lock is held until
 // the file is stored, also after the program has ended.
@@ -368,7 +380,7 @@ using Message =
                  Listen, JoinHome, SealStep, Goodbye, AskReport, Stop, Challenge, Vouch, Welcome,
                  Refused, Granted, Attached, Brought, Flushed, Locked, Accepted, Stored, Drained,
                  Alive, Report, Listening, Peer, Joined, Sealed, SessionFailed, RecordShare,
-                 ShareRecorded, Published, EncodedChunks>;
+                 ShareRecorded, Published, EncodedChunks, HandOver>;
 
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
 [[nodiscard]] Result<Message> parse(std::span<const std::byte> bytes);

@@ -138,6 +138,7 @@ Result<std::uint64_t> StagerClient::name_file(const std::string& path,
     message.known->path = storage::absolute_path(message.known->path);
   }
   message.at_once = handling.at_once;
+  message.may_wait = handling.may_wait;
   if (!handling.encoded.empty()) {
     message.encoded = handling.encoded;
     message.places = handling.places;
@@ -178,21 +179,18 @@ Status StagerClient::send_filled_block() {
 // waits: the stager can make room only from blocks that it owns.
 Status StagerClient::begin_block(std::int64_t bytes) {
   if (Status sent = send_filled_block(); !sent.ok()) return sent;
+  if (blocks_.empty() && std::exchange(is_granted_ahead_, false)) {
+    if (Status taken = take_granted(); !taken.ok()) return taken;
+  }
   if (blocks_.empty()) {
     const std::int64_t wanted =
         std::max({bytes / welcome_.block_bytes + 1, usual_ - filled_, filled_});
     const Reserve question{std::min(wanted, most_blocks_together)};
     if (Status asked = connection_->send(question); !asked.ok()) return asked;
-    auto granted = connection_->answer<Granted>();
-    if (!granted) return granted.error();
-    blocks_ = std::move(granted.value().blocks);
-    const bool possible = !blocks_.empty() &&
-                          std::all_of(blocks_.begin(), blocks_.end(),
-                                      [&](auto one) { return one >= 0 && one < welcome_.blocks; });
-    if (!possible) {
-      return connection_->lose(Error(ErrorCode::corrupt, "the stager granted impossible blocks"));
+    if (Status taken = take_granted(); !taken.ok()) return taken;
+    if (blocks_.empty()) {
+      return connection_->lose(Error(ErrorCode::corrupt, "the stager granted no blocks"));
     }
-    std::reverse(blocks_.begin(), blocks_.end());
   }
   block_ = blocks_.back();
   blocks_.pop_back();
@@ -201,6 +199,19 @@ Status StagerClient::begin_block(std::int64_t bytes) {
   const bool is_read_late = !is_remote() && (filled_ > 0 || usual_ > 1);
   filled_block_ = BlockWriter(carrier_->begin(*block_), is_read_late ? BlockWriter::Target::streamed
                                                                      : BlockWriter::Target::cached);
+  return {};
+}
+
+Status StagerClient::take_granted() {
+  auto granted = connection_->answer<Granted>();
+  if (!granted) return granted.error();
+  blocks_ = std::move(granted.value().blocks);
+  const bool possible = std::all_of(blocks_.begin(), blocks_.end(),
+                                    [&](auto one) { return one >= 0 && one < welcome_.blocks; });
+  if (!possible) {
+    return connection_->lose(Error(ErrorCode::corrupt, "the stager granted impossible blocks"));
+  }
+  std::reverse(blocks_.begin(), blocks_.end());
   return {};
 }
 
@@ -222,12 +233,38 @@ Status StagerClient::hand_over() {
   if (Status sent = send_filled_block(); !sent.ok()) return sent;
   blocks_.clear();
   usual_ = std::exchange(filled_, 0);
-  const std::int64_t untold_ns = waited_ns() - std::exchange(told_waited_ns_, waited_ns());
-  if (Status asked = connection_->send(Flush{untold_ns}); !asked.ok()) return asked;
+  if (Status asked = connection_->send(Flush{take_untold_ns()}); !asked.ok()) return asked;
   auto flushed = connection_->answer<Flushed>();
   if (!flushed) return flushed.error();
+  // The answer to a HandOver came before, and its blocks went back with the Flush.
+  if (std::exchange(is_granted_ahead_, false)) (void)connection_->answer<Granted>();
   handed_over_ = true;
   return flushed.value().outcome.status;
+}
+
+std::int64_t StagerClient::take_untold_ns() {
+  return waited_ns() - std::exchange(told_waited_ns_, waited_ns());
+}
+
+Status StagerClient::hand_over_unanswered() {
+  if (is_remote()) return hand_over();
+  if (handed_over_) return connection_->lost();
+  if (Status sent = send_filled_block(); !sent.ok()) return sent;
+  blocks_.clear();
+  usual_ = std::exchange(filled_, 0);
+  const HandOver message{take_untold_ns(), std::min(usual_, most_blocks_together)};
+  if (Status sent = connection_->send_now(message); !sent.ok()) return sent;
+  is_granted_ahead_ = true;
+  handed_over_ = true;
+  return {};
+}
+
+Status StagerClient::give_back() {
+  if (!handed_over_ || !std::exchange(is_granted_ahead_, false)) return connection_->lost();
+  if (Status taken = take_granted(); !taken.ok() || blocks_.empty()) return taken;
+  blocks_.clear();
+  is_granted_ahead_ = true;
+  return connection_->send(HandOver{take_untold_ns(), 0});
 }
 
 Status StagerClient::keep_lock(const std::string& path, const storage::File& lock) {

@@ -7,7 +7,8 @@
 //
 // Each wait is two changes of the processor, so a rank waits twice between two calls of
 // hand_over(): for all blocks that it is likely to fill, and for Flushed (ARCHITECTURE.md says
-// why). Blocks that it does not fill go back with the Flush.
+// why). Blocks that it does not fill go back with the Flush. Where hand_over_unanswered() is
+// sufficient, a rank waits for neither if the stager has much free memory.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,7 @@ struct StagedHandling {
   std::optional<storage::KnownFile> known = {};  // of an array that is encoded
   ChunkPlaces places = {};
   bool at_once = false;
+  bool may_wait = false;
 };
 // NOLINTEND(readability-redundant-member-init)
 
@@ -74,6 +76,13 @@ class StagerClient {
   Status write(std::uint64_t file, std::int64_t offset, std::span<const storage::Slice> slices);
   // Hands over everything that was copied, and returns when the stager owns it.
   Status hand_over();
+  // Hands over everything that was copied, and does not wait for the stager. What this rank and
+  // others hand over so may be stored in any order. The stager has it before it carries out what
+  // any rank of its node asks afterwards, also if this process ends. If the session has failed, a
+  // later call says so.
+  Status hand_over_unanswered();
+  // Gives back the blocks that the stager has granted for what this rank hands over next.
+  Status give_back();
 
   // Called by one rank of the session: gives a writer's lock to a stager of this node, or lets one
   // of another node take it.
@@ -117,7 +126,11 @@ class StagerClient {
   // Where that is not possible they go over the connection.
   Status attach_over_ucx();
   [[nodiscard]] Status begin_block(std::int64_t bytes);
+  // Waits for blocks that were asked for.
+  [[nodiscard]] Status take_granted();
   Status send_filled_block();
+  // Returns how long this rank has waited since it last told the stager.
+  [[nodiscard]] std::int64_t take_untold_ns();
 
   std::unique_ptr<StagerConnection> connection_;
   Hello hello_;
@@ -130,6 +143,7 @@ class StagerClient {
   std::int64_t filled_ = 0;          // blocks, since the last hand_over()
   std::int64_t usual_ = 0;           // blocks that were filled before the last hand_over()
   bool handed_over_ = true;          // nothing was sent since the last hand_over()
+  bool is_granted_ahead_ = false;    // the answer to HandOver was not looked at
   std::int64_t told_waited_ns_ = 0;  // of the time of waits, by the Flush messages so far
 };
 

@@ -104,6 +104,13 @@ class GrantingStager {
     asked_.emplace_back();
     filled_blocks_.push_back(0);
   }
+  void take(storage::FrameSocket& rank, const HandOver& message) {
+    asked_.emplace_back();
+    filled_blocks_.push_back(0);
+    Granted granted;
+    for (std::int64_t i = message.blocks; i > 0; --i) granted.blocks.push_back(granted_++);
+    EXPECT_TRUE(rank.send(encode(granted)).ok());
+  }
   void take(storage::FrameSocket& /*rank*/, const NameFile& /*message*/) { is_named_ = true; }
   template <typename Other>
   void take(storage::FrameSocket& /*rank*/, const Other& /*message*/) {}
@@ -120,9 +127,8 @@ class GrantingStager {
   std::thread thread_;
 };
 
-// Writes as much as fills so many blocks, in pieces of at most `most_bytes`, and hands it over.
-void hand_over(StagerClient& client, std::uint64_t file, std::int64_t count,
-               std::int64_t most_bytes) {
+// Writes as much as fills so many blocks, in pieces of at most `most_bytes`.
+void write(StagerClient& client, std::uint64_t file, std::int64_t count, std::int64_t most_bytes) {
   const std::int64_t bytes = count * filled_bytes;
   std::vector<std::byte> data(static_cast<std::size_t>(bytes));
   for (std::int64_t i = 0; i < bytes; ++i) data[static_cast<std::size_t>(i)] = byte_at(i);
@@ -132,6 +138,11 @@ void hand_over(StagerClient& client, std::uint64_t file, std::int64_t count,
     ASSERT_TRUE(client.write(file, done, {&slice, 1}).ok());
     done += taken;
   }
+}
+
+void hand_over(StagerClient& client, std::uint64_t file, std::int64_t count,
+               std::int64_t most_bytes) {
+  write(client, file, count, most_bytes);
   ASSERT_TRUE(client.hand_over().ok());
 }
 
@@ -164,6 +175,36 @@ TEST_P(StagerClients, AskForTheBlocksOfTheRequestBefore) {
   filled_blocks.push_back(0);
   EXPECT_EQ(stager.filled_blocks(), filled_blocks);
   EXPECT_EQ(stager.bytes(), filled * filled_bytes);
+}
+
+// A rank that does not wait for answers gets with the last one what it needs next.
+TEST(StagerClient, HandsOverWithoutAnAnswer) {
+  GrantingStager stager(all_blocks);
+  {
+    auto connected =
+        StagerClient::connect(stager.path(), {.session = {}, .rank = 0, .program = "p"}, 60);
+    ASSERT_TRUE(connected.ok()) << connected.error().text();
+    StagerClient& client = *connected.value();
+    const auto file = client.name_file("f", {.write = true});
+    ASSERT_TRUE(file.ok());
+    for (const std::int64_t count : {2, 2, 3, 1}) {
+      write(client, file.value(), count, 100 * small_block_bytes);
+      ASSERT_TRUE(client.hand_over_unanswered().ok());
+      ASSERT_TRUE(client.hand_over_unanswered().ok()) << "nothing is left";
+    }
+    ASSERT_TRUE(client.give_back().ok());
+    hand_over(client, file.value(), 1, 100 * small_block_bytes);
+    write(client, file.value(), 1, 100 * small_block_bytes);
+    ASSERT_TRUE(client.hand_over_unanswered().ok());
+    ASSERT_TRUE(client.check().ok());  // the blocks that were granted are the stager's again
+    hand_over(client, file.value(), 1, 100 * small_block_bytes);
+  }
+  stager.wait();
+  const std::vector<std::vector<std::int64_t>> asked = {{2}, {},  {2}, {},  {},
+                                                        {1}, {1}, {},  {1}, {}};
+  EXPECT_EQ(stager.asked(), asked);
+  EXPECT_EQ(stager.filled_blocks(), std::vector<std::int64_t>({2, 2, 3, 1, 0, 1, 1, 0, 1, 0}));
+  EXPECT_EQ(stager.bytes(), 11 * filled_bytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(

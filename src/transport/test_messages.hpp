@@ -36,7 +36,8 @@ inline std::vector<Message> test_messages() {
           .known = std::nullopt,
           .encoded = "map",
           .places = {.step = 6, .free_from = 4096, .stagers = 3, .own = 1, .region_bytes = 8192},
-          .at_once = true},
+          .at_once = true,
+          .may_wait = true},
       ForgetFile{2},
       Reserve{16},
       BlockBytes{.block = 3, .at_end = true, .bytes = {std::byte{1}, std::byte{2}}},
@@ -91,8 +92,9 @@ inline std::vector<Message> test_messages() {
       EncodedChunks{
           .seal = 2,
           .encoded = "map",
-          .chunks = {
-              {.chunk = 7, .place = {.file = 0, .offset = 1 << 20, .bytes = 99, .skipped = 1}}}}};
+          .chunks = {{.chunk = 7,
+                      .place = {.file = 0, .offset = 1 << 20, .bytes = 99, .skipped = 1}}}},
+      HandOver{.waited_ns = 7, .blocks = 2}};
 }
 
 }  // namespace weir::transport

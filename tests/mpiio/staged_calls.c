@@ -4,12 +4,14 @@
  *   mpiio_staged_calls lost FILE STAGER    writes; rank 0 kills process STAGER; writes on
  *   mpiio_staged_calls synced FILE STAGER  calls MPI_File_sync before that
  *   mpiio_staged_calls blocks FILE STAGER  and writes blocks first after it
- *   mpiio_staged_calls beside FILE STAGER  makes calls that need not wait for the stager, which rank
- *                                          0 stops for this time
- *   mpiio_staged_calls refused FILE        writes, and tells the results of waiting for it
- *   mpiio_staged_calls left FILE [HOW]     closes the file, and opens it again; HOW: dies (all
- * ranks do), renamed (rank 0 calls rename, a child before it), or cut (rank 0 calls truncate)
- *   mpiio_staged_calls many FILE           closes 65 files, and counts whole ones of the first 64
+ *   mpiio_staged_calls beside FILE STAGER  makes calls that need not wait for the stager, which
+ * rank 0 stops for this time mpiio_staged_calls behind FILE STAGER  writes while the stager is
+ * stopped, and reads what another rank wrote last mpiio_staged_calls again FILE STAGER   writes
+ * bytes twice while the stager is stopped mpiio_staged_calls refused FILE        writes, and tells
+ * the results of waiting for it mpiio_staged_calls left FILE [HOW]     closes the file, and opens
+ * it again; HOW: dies (all ranks do), renamed (rank 0 calls rename, a child before it), or cut
+ * (rank 0 calls truncate) mpiio_staged_calls many FILE           closes 65 files, and counts whole
+ * ones of the first 64
  *
  * Each rank has a block of the file, and every so manieth row of what is behind the blocks. Lines
  * begin with the rank. */
@@ -21,6 +23,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { block = 300000, row = 50000, rows = 4 };
@@ -169,6 +172,95 @@ static void make_calls(const char* path) {
   close(there);
 }
 
+static void rest(long milliseconds) {
+  const struct timespec time = {0, milliseconds * 1000000};
+  nanosleep(&time, NULL);
+}
+
+/* The state of a process as the system tells it: 'T' if it is stopped. */
+static char state_of(int process) {
+  char path[64];
+  char text[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", process);
+  const int there = open(path, O_RDONLY | O_CLOEXEC);
+  if (there < 0) return 0;
+  const ssize_t bytes = read(there, text, sizeof text - 1);
+  close(there);
+  if (bytes <= 0) return 0;
+  text[bytes] = 0;
+  const char* const name_end = strrchr(text, ')');
+  return name_end == NULL ? 0 : name_end[2];
+}
+
+static void wait_until_ended(int process) {
+  for (char state = 'R'; state != 0 && state != 'Z'; state = state_of(process)) rest(1);
+  rest(100); /* the last of its threads */
+}
+
+static void stop(int stager) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) must(kill(stager, SIGSTOP) == 0, "kill");
+  while (state_of(stager) != 'T') rest(1);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* A child lets the stager go on after a while. */
+static void resume_later(int stager) {
+  if (rank != 0) return;
+  const pid_t child = fork();
+  if (child != 0) return;
+  rest(500);
+  _exit(kill(stager, SIGCONT) != 0);
+}
+
+/* One rank alone writes a row behind the blocks, in a collective call. */
+static int write_row_of(MPI_File file, int who, int place, int version) {
+  fill(version, row);
+  const MPI_Offset at = (MPI_Offset)block * ranks + (MPI_Offset)row * place;
+  return MPI_File_write_at_all(file, at, memory, rank == who ? row : 0, MPI_BYTE,
+                               MPI_STATUS_IGNORE);
+}
+
+static int read_row(MPI_File file, int place, int of, int version) {
+  memset(memory, 0, row);
+  const MPI_Offset at = (MPI_Offset)block * ranks + (MPI_Offset)row * place;
+  const int result = MPI_File_read_at(file, at, memory, row, MPI_BYTE, MPI_STATUS_IGNORE);
+  return result == MPI_SUCCESS ? wrong(of, version, row) : -1;
+}
+
+/* Every rank has memory of the stager for one more call when its file pointer is at the end. What
+ * rank 0 sends arrives before what rank 1 does, and so does the connection that the stager reads
+ * first, with the question of rank 0 behind. */
+static void read_behind(const char* path, int stager) {
+  MPI_File file = created(path);
+  show("first", write_blocks(file, 1));
+  MPI_File_seek(file, 0, MPI_SEEK_END);
+  stop(stager);
+  show("row of rank 0", write_row_of(file, 0, 1, 2));
+  show("row of rank 1", write_row_of(file, 1, 0, 3));
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (state_of(stager) != 'T') show("the stager was not stopped", MPI_ERR_OTHER);
+  resume_later(stager);
+  if (rank == 0) check("read_at", MPI_SUCCESS, read_row(file, 0, 1, 3));
+  show("close", MPI_File_close(&file));
+}
+
+static void write_again(const char* path, int stager) {
+  MPI_File file = created(path);
+  show("first", write_blocks(file, 1));
+  MPI_File_seek(file, 0, MPI_SEEK_END);
+  stop(stager);
+  show("row", write_row_of(file, 0, 0, 2));
+  resume_later(stager);
+  show("row again", write_row_of(file, 1, 0, 3));
+  if (state_of(stager) == 'T') show("it has not waited", MPI_ERR_OTHER);
+  show("and again", write_row_of(file, 0, 0, 4));
+  show("and once more", write_row_of(file, 1, 0, 5));
+  MPI_Barrier(MPI_COMM_WORLD);
+  check("read_at", MPI_SUCCESS, read_row(file, 0, 1, 5));
+  show("close", MPI_File_close(&file));
+}
+
 static void lose_stager(const char* path, const char* how, int stager) {
   const int is_synced = strcmp(how, "lost") != 0;
   MPI_File file = created(path);
@@ -176,6 +268,7 @@ static void lose_stager(const char* path, const char* how, int stager) {
   if (is_synced) show("sync", MPI_File_sync(file));
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) must(kill(stager, SIGKILL) == 0, "kill");
+  wait_until_ended(stager);
   MPI_Barrier(MPI_COMM_WORLD);
   if (strcmp(how, "blocks") == 0) show("block", write_blocks(file, 2));
   show("second", write_rows(file, 2));
@@ -288,6 +381,10 @@ int main(int argc, char** argv) {
     const int stager = (int)strtol(argv[3], NULL, 10);
     if (strcmp(argv[1], "beside") == 0) {
       make_calls_beside(argv[2], stager);
+    } else if (strcmp(argv[1], "behind") == 0) {
+      read_behind(argv[2], stager);
+    } else if (strcmp(argv[1], "again") == 0) {
+      write_again(argv[2], stager);
     } else {
       lose_stager(argv[2], argv[1], stager);
     }

@@ -104,6 +104,16 @@ def test_calls_beside_staged_bytes_do_not_wait(tmp_path: Path, stager: Stager) -
     assert run.staged("write_at_all") == RANKS
 
 
+def test_bytes_that_are_written_again_come_in_the_order_of_the_calls(
+    tmp_path: Path, stager: Stager
+) -> None:
+    words = ("mpiio_staged_calls", "again", str(tmp_path / "file"), str(stager.pid))
+    run = Run(tmp_path, stager, words, WEIR_DEADLINE="20")
+    told = ("first", "row", "row again", "and again", "and once more", "close")
+    assert run.of_each_rank(*(f"{call}: 0" for call in told)), run.out + run.err
+    assert run.staged("write_at_all") == RANKS * 5
+
+
 @pytest.mark.skipif(not is_open_mpi(), reason="error classes have other numbers")
 @pytest.mark.parametrize("how", ["lost", "synced", "blocks"])
 @pytest.mark.parametrize("setting", ["fail", "direct"])
@@ -146,6 +156,19 @@ def late_stager(tmp_path: Path) -> Iterator[Stager]:
     one = slow_stager(tmp_path, "nth=0,effect=late")
     yield one
     one.kill()
+
+
+def test_what_waits_at_the_stager_comes_behind_what_all_ranks_have_sent(
+    tmp_path: Path, late_stager: Stager
+) -> None:
+    """Writes do not wait for a stager that has memory for them and is stopped. When it goes on, it
+    reads the question of a rank before what another rank sent earlier, and stores that late."""
+    words = ("mpiio_staged_calls", "behind", str(tmp_path / "file"), str(late_stager.pid))
+    run = Run(tmp_path, late_stager, words, WEIR_DEADLINE="20")
+    assert run.of_each_rank("first: 0", "row of rank 0: 0", "row of rank 1: 0", "close: 0"), (
+        run.out + run.err
+    )
+    assert run.staged("write_at_all") == RANKS * 3
 
 
 def left(folder: Path, stager: Stager, *how: str) -> Run:

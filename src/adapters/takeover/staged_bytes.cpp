@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 namespace weir::takeover {
 namespace {
@@ -25,9 +26,9 @@ std::int64_t end_of(const array::ByteGrid& grid, const array::Box& box) {
   return grid.offset + number_of(grid.shape, last) + 1;
 }
 
-}  // namespace
-
-void StagedBytes::add(const array::ByteGrid& grid) {
+// Returns from where to where the ranks have bytes in a grid. They have none if the end is not
+// behind the beginning.
+std::pair<std::int64_t, std::int64_t> range_of(const array::ByteGrid& grid) {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max();
   std::int64_t end = 0;
   for (const array::Box& box : grid.boxes) {
@@ -35,6 +36,13 @@ void StagedBytes::add(const array::ByteGrid& grid) {
     begin = std::min(begin, begin_of(grid, box));
     end = std::max(end, end_of(grid, box));
   }
+  return {begin, end};
+}
+
+}  // namespace
+
+void StagedBytes::add(const array::ByteGrid& grid) {
+  const auto [begin, end] = range_of(grid);
   if (end > begin) add(begin, end);
 }
 
@@ -66,6 +74,11 @@ void StagedBytes::add(std::int64_t begin, std::int64_t end) {
 bool StagedBytes::meets(std::int64_t begin, std::int64_t end) const {
   const auto behind = ends_.lower_bound(end);
   return begin < end && behind != ends_.begin() && std::prev(behind)->second > begin;
+}
+
+bool StagedBytes::meets(const array::ByteGrid& grid) const {
+  const auto [begin, end] = range_of(grid);
+  return meets(begin, end);
 }
 
 }  // namespace weir::takeover

@@ -21,6 +21,8 @@ class StagedBytes {
   [[nodiscard]] bool empty() const { return ends_.empty(); }
   // Returns whether a byte from `begin` on and before `end` may be one of them.
   [[nodiscard]] bool meets(std::int64_t begin, std::int64_t end) const;
+  // Returns whether a byte between the first and the last one of a grid may be one of them.
+  [[nodiscard]] bool meets(const array::ByteGrid& grid) const;
   // Returns the offset behind the last one; 0: there are none.
   [[nodiscard]] std::int64_t end() const { return ends_.empty() ? 0 : ends_.rbegin()->second; }
 

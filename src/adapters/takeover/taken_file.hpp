@@ -257,8 +257,12 @@ struct TakenFile {
   // The following are in taken_file_staging.cpp. Returns whether collective writes go to a stager.
   // Collective.
   [[nodiscard]] bool is_staged();
-  // Called on all ranks before they hand these grids to a stager.
-  void note_staged(std::span<const array::ByteGrid> grids);
+  // Called on all ranks before they hand these grids to a stager. Returns when that may be done in
+  // any order with what was handed over before. Fails alike on all ranks.
+  [[nodiscard]] Status note_staged(std::span<const array::ByteGrid> grids);
+  void add_staged(std::span<const array::ByteGrid> grids);
+  // Called on each rank before the vote on a call that is to write a grid once more.
+  void reach_stager_before(const array::ByteGrid& grid);
   // Returns what becomes of a call that the session has carried out, and notes it if it was
   // `staged`.
   Moved outcome_of(const Status& moved, bool staged);
@@ -311,6 +315,8 @@ struct TakenFile {
   std::optional<storage::DataFiles> staged_as_;
   // What may not be in the file yet, as far as this rank knows.
   takeover::StagedBytes staged_;
+  // What the ranks have handed over without waiting until the stager has it; equal on all ranks.
+  takeover::StagedBytes unordered_;
   // The blocks of the last call, which the other ranks may not have handed over yet; nothing: all
   // have met since.
   std::optional<array::ByteGrid> under_way_;

@@ -66,10 +66,12 @@ std::optional<Moved> TakenFile::move_as_before(bool writing, const Part& part,
   if (!known_grid_.is_expected) return std::nullopt;
   const bool is_as_before =
       part.reason == Reason::taken && takeover::is_told(own, known_grid_.told, group_.rank());
+  const bool staged = writing && bytes_->is_staged();
+  const std::span<const array::ByteGrid> grids(&known_grid_.grids.front(), 1);
+  if (staged && is_as_before) reach_stager_before(grids.front());
   const auto moved = ask_for_the_same(direction_of(writing), is_as_before, part.memory);
   if (!moved) return std::nullopt;
-  const bool staged = writing && bytes_->is_staged();
-  if (staged) note_staged({&known_grid_.grids.front(), 1});
+  if (staged) add_staged(grids);
   return outcome_of(*moved, staged);
 }
 
@@ -104,7 +106,9 @@ Moved TakenFile::move_grids(bool writing, const std::vector<array::ByteGrid>& gr
   if (file == nullptr) return {Reason::no_session};
   const Direction direction = direction_of(writing);
   const bool staged = writing && file->is_staged();
-  if (staged) note_staged(grids);
+  if (staged) {
+    if (const Status noted = note_staged(grids); !noted.ok()) return outcome_of(noted, true);
+  }
   Status moved;
   if (grids.size() == 1) {
     const array::ByteGrid& grid = grids.front();

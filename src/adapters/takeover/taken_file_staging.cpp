@@ -1,10 +1,15 @@
 // Collective writes of a file that are handed to a stager.
 //
-// The stager has a rank's bytes when its call returns, and writes them in the order of the calls: a
-// rank hands over only after a vote of all, for which each comes when it has handed over what it
-// had before. So whatever a rank waits for at the stager has come behind all that any rank wrote in
-// calls which that rank has left. A rank that makes another call waits only if that meets such
+// The stager has a rank's bytes when its call returns, also where it has not read yet that it has
+// them: a rank hands over only after a vote of all, for which each comes when it has handed over
+// what it had before, and before the stager carries out what a rank waits for, it reads what all
+// ranks have sent. So whatever a rank waits for at the stager comes behind all that any rank wrote
+// in calls which that rank has left. A rank that makes another call waits only if that meets such
 // bytes, and the calls that all ranks make together wait for all of them.
+//
+// The stager reads each rank's connection by itself, so what two calls hand over may come in any
+// order. Where a call meets bytes of calls before it, all ranks wait until the stager has read what
+// they have handed over, and do so in each further call.
 //
 // What a stager could not store is told by the next call for which it should have been stored, and
 // by each MPI_File_sync and MPI_File_close from then on.
@@ -33,8 +38,32 @@ bool TakenFile::is_staged() {
   return staged_as_.has_value() && bytes() != nullptr && bytes_->is_staged();
 }
 
-void TakenFile::note_staged(std::span<const array::ByteGrid> grids) {
-  for (const array::ByteGrid& grid : grids) staged_.add(grid);
+Status TakenFile::note_staged(std::span<const array::ByteGrid> grids) {
+  const bool is_met =
+      std::ranges::any_of(grids, [&](auto& grid) { return unordered_.meets(grid); });
+  add_staged(grids);
+  if (!is_met) return {};
+  unordered_.clear();
+  bytes_->keep_order();
+  failed_here_ = group_.session()->reach_stager();
+  Status reached =
+      in_turn("writing bytes once more that a stager has", [](ByteFile&) { return Status(); });
+  failed_here_ = {};
+  return reached;
+}
+
+// All ranks that write the grid once more have called this when the vote ends.
+void TakenFile::reach_stager_before(const array::ByteGrid& grid) {
+  if (!unordered_.meets(grid)) return;
+  // What fails here fails when the rank hands over, or when it waits.
+  static_cast<void>(group_.session()->reach_stager());
+}
+
+void TakenFile::add_staged(std::span<const array::ByteGrid> grids) {
+  for (const array::ByteGrid& grid : grids) {
+    staged_.add(grid);
+    if (!bytes_->keeps_order()) unordered_.add(grid);
+  }
   staged_end_ = std::max(staged_end_, staged_.end());
   was_unsettled_ = std::exchange(is_unsettled_, true);
 }
@@ -62,6 +91,7 @@ std::optional<Moved> TakenFile::end_staged(const Moved& moved) {
   bytes_->leave_stagers();
   staged_as_.reset();
   staged_.clear();
+  unordered_.clear();
   is_unsettled_ = false;
   staged_end_ = 0;
   return std::nullopt;
@@ -70,7 +100,7 @@ std::optional<Moved> TakenFile::end_staged(const Moved& moved) {
 // The next call of any kind that all ranks make begins with a vote, so that its bytes come behind
 // those of this one, whichever rank has handed them over.
 Moved TakenFile::hand_over_blocks(std::span<const array::ByteGrid> grids, const Part& part) {
-  note_staged(grids);
+  if (const Status noted = note_staged(grids); !noted.ok()) return outcome_of(noted, true);
   if (!grids.empty()) under_way_ = grids.front();
   handed_over_ = {};
   if (part.bytes > 0) {
@@ -143,6 +173,7 @@ int TakenFile::store_all(bool is_synced) {
     return MPI_ERR_IO;
   }
   staged_.clear();
+  unordered_.clear();
   is_unsettled_ = false;
   staged_end_ = 0;
   failed_here_ = {};
