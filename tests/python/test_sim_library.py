@@ -303,7 +303,7 @@ def sink(ranks: int, **more: Any) -> Asked:
         (
             "made-up",
             sink(256, strategy="two-phase", aggregators=2, stripe=65536, steps=1),
-            0.003362096,
+            0.003369962,
         ),
     ],
     ids=["posix", "node", "small", "network"],
