@@ -1,7 +1,6 @@
 #include "couriers.hpp"
 
 #include <algorithm>
-#include <random>
 #include <tuple>
 #include <utility>
 
@@ -25,7 +24,7 @@ Couriers::Couriers(const Flows& flows, std::int64_t steps, sg4::Host* home, Star
         message.client = &client;
         message.share = &share;
         message.turn = operation.turn;
-        node.all.messages.push_back(&message);
+        node.messages.push_back(&message);
       }
     }
   }
@@ -37,21 +36,23 @@ Couriers::Couriers(const Flows& flows, std::int64_t steps, sg4::Host* home, Star
   }
 }
 
-void Couriers::put_in_order(std::int64_t number, Node& node) {
+void Couriers::put_in_order(std::int64_t number, Node& node) const {
   // A node begins with the clients of the next node (src/plan/rank_pieces.hpp).
-  const auto place = [number = number](const Message* one) {
+  const auto turn = [number = number](const Message* one) {
     return std::tuple(one->turn, one->client->node < number, one->client->node);
   };
-  std::stable_sort(node.all.messages.begin(), node.all.messages.end(),
-                   [&](const Message* a, const Message* b) { return place(a) < place(b); });
-  std::map<std::int64_t, Queue> ranks;
-  for (Message* const one : node.all.messages) ranks[one->share->rank].messages.push_back(one);
-  for (auto& [rank, queue] : ranks) node.ranks.push_back(std::move(queue));
-  // Which rank comes first is a matter of chance, and here always the same.
-  std::mt19937_64 random(static_cast<std::uint64_t>(number));
-  for (std::size_t left = node.ranks.size(); left > 1; --left) {
-    std::swap(node.ranks[left - 1], node.ranks[random() % left]);
+  std::stable_sort(node.messages.begin(), node.messages.end(),
+                   [&](const Message* a, const Message* b) { return turn(a) < turn(b); });
+  std::int64_t place = 0;
+  for (Message* const one : node.messages) {
+    one->place = place++;
+    node.ranks[one->share->rank].messages.push_back(one);
   }
+  for (auto& [rank, queue] : node.ranks) wait_for_slot(node, queue);
+}
+
+void Couriers::wait_for_slot(Node& node, Queue& rank) const {
+  if (rank.step() < steps_) node.waiting.emplace(std::pair(rank.step(), rank.first().place), &rank);
 }
 
 void Couriers::open(const Client& client, const Operation& operation,
@@ -65,29 +66,20 @@ void Couriers::open(const Client& client, const Operation& operation,
 }
 
 bool Couriers::take_slot(Node& node) {
-  if (node.free == 0) return false;
-  const auto is_left = [&](const Queue& queue) {
-    return queue.next < std::ssize(queue.messages) * steps_;
-  };
-  // Messages of the order of all that have slots already.
-  while (is_left(node.all) &&
-         node.all.first().slots_taken > node.all.next / std::ssize(node.all.messages)) {
-    ++node.all.next;
-  }
-  if (!is_left(node.all)) return false;
-  const Message* const earliest = &node.all.first();
-  for (std::size_t asked = 0; asked < node.ranks.size(); ++asked) {
-    Queue& rank = node.ranks[node.asks];
-    node.asks = (node.asks + 1) % node.ranks.size();
-    if (!is_left(rank)) continue;
+  std::int64_t earlier = 0;
+  for (auto one = node.waiting.begin(); one != node.waiting.end() && earlier < node.free;
+       ++one, ++earlier) {
+    Queue& rank = *one->second;
     Message& message = rank.first();
     std::int64_t& ahead = node.ahead[message.client];
     const std::int64_t left = plan::most_pieces_ahead - ahead;
-    if (left == 0 || ((node.free == 1 || left == 1) && &message != earliest)) continue;
+    const bool is_last = node.free == 1 || left == 1;
+    if (left == 0 || (is_last && earlier > 0)) continue;
+    node.waiting.erase(one);
     ++rank.next;
+    wait_for_slot(node, rank);
     ++ahead;
     --node.free;
-    ++message.slots_taken;
     ++message.slots;
     advance(message);
     return true;

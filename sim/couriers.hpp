@@ -3,10 +3,10 @@
 // arrived. The message is under way once it has a slot and the client at the other end has opened a
 // buffer.
 //
-// A rank takes a slot for its first message in the order of the plan, and then for its next one;
-// the ranks of a node ask in turn, in an order of chance. As in the library, the last free slot of
-// a node, and the last one that a client may have of it, are only for the earliest message that has
-// none. That no client waits for ever is proved there.
+// A rank takes a slot for its first message in the order of the plan, and then for its next one. As
+// in the library, a message leaves as many free slots as there are earlier messages for which ranks
+// wait, and the last free slot of a node, and the last one that a client may have of it, are only
+// for the earliest message that has none. That no client waits for ever is proved there.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <simgrid/s4u.hpp>
+#include <utility>
 #include <vector>
 
 #include "flows.hpp"
@@ -43,11 +44,11 @@ class Couriers {
     const Client* client = nullptr;
     const Share* share = nullptr;
     std::int64_t turn = 0;                       // of plan::BufferTurns
-    std::int64_t slots_taken = 0;                // in all steps
-    std::int64_t slots = 0;                      // of these, the ones that wait for a buffer
+    std::int64_t place = 0;                      // in the order of the node
+    std::int64_t slots = 0;                      // those that wait for a buffer
     std::vector<std::function<void()>> arrived;  // of the buffers that wait for a slot
   };
-  // Messages of each step in an order, and how many have slots.
+  // A rank's messages of each step in the order of the node, and how many have slots.
   struct Queue {
     std::vector<Message*> messages;
     std::int64_t next = 0;  // over all steps
@@ -55,16 +56,19 @@ class Couriers {
     [[nodiscard]] Message& first() const {
       return *messages[static_cast<std::size_t>(next % std::ssize(messages))];
     }
+    [[nodiscard]] std::int64_t step() const { return next / std::ssize(messages); }
   };
   struct Node {
-    std::vector<Queue> ranks;
-    Queue all;
-    std::size_t asks = 0;  // the rank that asks next
+    std::vector<Message*> messages;
+    std::map<std::int64_t, Queue> ranks;
+    // Ranks that wait for a slot, by step and place of their first message.
+    std::map<std::pair<std::int64_t, std::int64_t>, Queue*> waiting;
     std::int64_t free = 0;
     std::map<const Client*, std::int64_t> ahead;  // slots with messages of each client
   };
 
-  static void put_in_order(std::int64_t number, Node& node);
+  void put_in_order(std::int64_t number, Node& node) const;
+  void wait_for_slot(Node& node, Queue& rank) const;
   // Returns whether a rank has taken a slot.
   bool take_slot(Node& node);
   void advance(Message& message);

@@ -59,13 +59,26 @@ topology::FileTargets targets_of(const Description& asked) {
   return targets;
 }
 
+std::int64_t nodes_of_aggregators(const Description& asked, const topology::Topology& topology) {
+  const bool of_a_node = asked.strategy == plan::Strategy::direct ||
+                         asked.strategy == plan::Strategy::node_aggregation;
+  return of_a_node ? 1 : topology.nodes_in_group(0);
+}
+
 namespace {
 
-// Returns the strategy and its parameters: as the description has them, and the rest by price.
+// Returns the strategy and its parameters: as the description has them, and the rest by price. File
+// domains depend on the number of aggregators, so that the choice has to know a number that is
+// asked for.
 Result<plan::Choice> choice_of(const Description& asked, const plan::Request& request,
                                const topology::Topology& topology, plan::Overrides overrides) {
   overrides.strategy = asked.strategy;
   overrides.placement = asked.placement;
+  if (asked.aggregators > 0) {
+    overrides.aggregators_per_group = asked.aggregators;
+    const std::int64_t nodes = nodes_of_aggregators(asked, topology);
+    overrides.aggregators_per_node = (asked.aggregators - 1) / nodes + 1;
+  }
   if (asked.buffer_bytes > 0) {
     overrides.buffer_bytes = asked.buffer_bytes;
   } else {
@@ -93,8 +106,6 @@ Result<Planned> plan_of(const Description& asked, const plan::Request& request,
   planned.parameters = choice.value().parameters();
   planned.explanation = choice.value().explain();
   planned.forced = choice.value().forced;
-  // Overrides count aggregators of a node; here they are those of a group.
-  if (asked.aggregators > 0) planned.parameters.aggregators = asked.aggregators;
   FlowRules rules;
   rules.targets = asked.targets();
   rules.stripe_bytes = asked.stripe_bytes;

@@ -35,6 +35,10 @@ struct HeldArray {
 [[nodiscard]] Result<HeldArray> array_of(const Description& asked);
 [[nodiscard]] Result<topology::Topology> topology_of(const Description& asked);
 [[nodiscard]] Result<plan::Request> request_of(const Description& asked);
+// Returns the number of nodes that have the aggregators that are asked for: those of an I/O group,
+// or one with node aggregation.
+[[nodiscard]] std::int64_t nodes_of_aggregators(const Description& asked,
+                                                const topology::Topology& topology);
 [[nodiscard]] topology::FileTargets targets_of(const Description& asked);
 [[nodiscard]] Result<Planned> plan_of(const Description& asked);
 // Likewise for another request of the same bytes; what the description prescribes is added to

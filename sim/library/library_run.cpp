@@ -154,27 +154,22 @@ Result<Planned> plan_for_library(const Description& asked) {
   plan::Overrides overrides;
   overrides.engines = plan::Engines::only(engine_of(asked.workload));
   overrides.holders = plan::usual_holders(asked.ranks_per_node);
-  Description by_node = asked;
-  by_node.aggregators = 0;
-  const bool of_groups = asked.strategy != plan::Strategy::direct &&
-                         asked.strategy != plan::Strategy::node_aggregation;
+  std::int64_t of_a_node = 0;
   if (asked.aggregators > 0) {
-    const std::int64_t nodes = of_groups ? topology.value().nodes_in_group(0) : 1;
+    const std::int64_t nodes = nodes_of_aggregators(asked, topology.value());
     if (asked.aggregators % nodes != 0) {
       return invalid_argument(fmt::format(
           "{} aggregators of an I/O group: the library has the same number on each of its {} "
           "nodes: give a multiple of that",
           asked.aggregators, nodes));
     }
-    overrides.aggregators_per_node = asked.aggregators / nodes;
-    overrides.holders = *overrides.aggregators_per_node;
+    of_a_node = asked.aggregators / nodes;
+    overrides.holders = of_a_node;
   }
   const auto request = request_of(asked);
   if (!request) return request.error();
-  auto planned = plan_of(by_node, request.value(), overrides);
-  if (planned) {
-    planned.value().aggregators_per_node = overrides.aggregators_per_node.value_or(0);
-  }
+  auto planned = plan_of(asked, request.value(), overrides);
+  if (planned) planned.value().aggregators_per_node = of_a_node;
   return planned;
 }
 

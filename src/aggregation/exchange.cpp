@@ -143,7 +143,7 @@ void Exchange::come_to_next() const {
     const auto aggregators = static_cast<std::uint64_t>(context_.plan->aggregators());
     position = {context_.request, turn * aggregators + among};
   } else {
-    position = {context_.request + 1, 0};
+    position = {context_.request, MessageSlots::no_piece_left};
   }
   context_.group.slots().come_to(position);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <new>
 #include <utility>
 
@@ -39,6 +38,7 @@ struct MessageSlots::Slot {
 
   alignas(cache_line_bytes) std::atomic<std::int64_t> ticket;  // `nobody`: the slot is free
   std::atomic<std::int64_t> aggregator;
+  std::atomic<std::uint64_t> piece;  // its position in the order of the node
   std::atomic<int> state;
   // The fields below describe the message, and are valid from `filled` on.
   std::atomic<std::int64_t> messages;  // number of messages of the node for the piece
@@ -114,19 +114,43 @@ void MessageSlots::come_to(const Position& position) const {
   own.piece.store(position.piece, std::memory_order_release);
 }
 
+MessageSlots::Position MessageSlots::position_of(std::int64_t place) const {
+  const PublishedPosition& published = at<PublishedPosition>(board_ + sizeof(Board))[place];
+  Position found;
+  found.request = published.request.load(std::memory_order_acquire);
+  found.piece = published.piece.load(std::memory_order_acquire);
+  return found;
+}
+
 bool MessageSlots::is_earliest() const {
-  const auto* const positions = at<PublishedPosition>(board_ + sizeof(Board));
-  const auto position_of = [&](std::int64_t place) {
-    Position found;
-    found.request = positions[place].request.load(std::memory_order_acquire);
-    found.piece = positions[place].piece.load(std::memory_order_acquire);
-    return found;
-  };
   const Position own = position_of(own_place_);
   for (std::int64_t place = 0; place < places_; ++place) {
     if (position_of(place) < own) return false;
   }
   return true;
+}
+
+bool MessageSlots::leaves_enough(std::int64_t free_slots) const {
+  if (places_ <= free_slots) return true;
+  const Position own = position_of(own_place_);
+  std::int64_t absent = 0;  // ranks that have not come to the request
+  std::vector<std::uint64_t> earlier;
+  for (std::int64_t place = 0; place < places_; ++place) {
+    const Position other = position_of(place);
+    if (other.request < own.request) {
+      if (++absent >= free_slots) return false;
+    } else if (other < own) {
+      earlier.push_back(other.piece);
+    }
+  }
+  std::sort(earlier.begin(), earlier.end());
+  earlier.erase(std::unique(earlier.begin(), earlier.end()), earlier.end());
+  for (std::size_t number = 0; number < data_.size(); ++number) {
+    const Slot& looked_at = slot(number);
+    if (looked_at.ticket.load(std::memory_order_acquire) == nobody) continue;
+    std::erase(earlier, looked_at.piece.load(std::memory_order_relaxed));
+  }
+  return absent + std::ssize(earlier) < free_slots;
 }
 
 const MessageSlots::Share* MessageSlots::find_share(const Slot& slot, std::int64_t rank) {
@@ -172,7 +196,8 @@ MessageSlots::Slot* MessageSlots::free_slot(const Name& name, std::int64_t at_on
   const std::int64_t left = plan::most_pieces_ahead - of_aggregator;
   free_slots -= std::max<std::int64_t>(0, std::ssize(data_) - at_once);
   if (free_slots <= 0 || left <= 0) return nullptr;
-  return (free_slots > 1 && left > 1) || is_earliest() ? found : nullptr;
+  const bool is_last = free_slots == 1 || left == 1;
+  return (is_last ? is_earliest() : leaves_enough(free_slots)) ? found : nullptr;
 }
 
 MessageSlots::Slot* MessageSlots::find(const Name& name, std::int64_t rank, std::int64_t at_once,
@@ -204,6 +229,7 @@ MessageSlots::Slot* MessageSlots::find(const Name& name, std::int64_t rank, std:
   if (taken != nullptr) {
     taken->state.store(Slot::taken, std::memory_order_relaxed);
     taken->aggregator.store(name.aggregator, std::memory_order_relaxed);
+    taken->piece.store(position_of(own_place_).piece, std::memory_order_relaxed);
     taken->ticket.store(name.ticket, std::memory_order_release);
   }
   locked.store(false, std::memory_order_release);

@@ -13,9 +13,14 @@
 // number of slots is bounded. So is the number of slots with messages of one aggregator
 // (plan::most_pieces_ahead), which bounds the data that MPI keeps for that aggregator.
 //
-// Slots are taken as ranks ask for them, in no order. This cannot deadlock, because the last free
-// slot, and the last slot of an aggregator, may only be taken for the earliest piece: a piece that
-// every rank of the node has reached or passed. Proof: let P be the earliest piece, in the node's
+// Slots are taken as ranks ask for them, but each piece leaves as many free slots as there are
+// earlier pieces without one. (Aggregators receive and write in the order of pieces. Messages of
+// later pieces would wait in slots for buffers, while those that aggregators wait for have none.) A
+// rank that has not come to the request yet counts as an earlier piece.
+//
+// This cannot deadlock, because the last free slot, and the last slot of an aggregator, may only be
+// taken for the earliest piece, which waits for no other: a piece that every rank of the node has
+// reached or passed. Proof: let P be the earliest piece, in the node's
 // order, for which a rank has not found its slot. No earlier piece holds back the ranks that lack
 // the slot, so they are at P or will reach it. If there is no slot for P, the last slot was taken
 // for a piece M that was the earliest at that time, so M does not come after P. If M is P, the
@@ -34,6 +39,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "plan/node_messages.hpp"
@@ -44,6 +50,9 @@ class MessageSlots {
  public:
   // The state of a slot, in the memory of the node.
   struct Slot;
+
+  // The piece of a rank that has passed its last one of a request.
+  static constexpr std::uint64_t no_piece_left = std::numeric_limits<std::uint64_t>::max();
 
   // The progress of a rank: the position of its next piece in the order of the node. Pieces of a
   // later request have a later position.
@@ -108,7 +117,11 @@ class MessageSlots {
   [[nodiscard]] Slot* find_without_lock(const Name& name) const;
   // Returns a slot that this rank may take now.
   [[nodiscard]] Slot* free_slot(const Name& name, std::int64_t at_once) const;
+  [[nodiscard]] Position position_of(std::int64_t place) const;
   [[nodiscard]] bool is_earliest() const;
+  // Returns whether a slot for this rank's piece leaves one of the free slots for each earlier
+  // piece that has none.
+  [[nodiscard]] bool leaves_enough(std::int64_t free_slots) const;
   static void fill(Slot& slot, const std::vector<plan::NodeMessage>& messages, std::int64_t rank);
 
   std::byte* board_;

@@ -93,7 +93,7 @@ class Node {
         ++number;
       }
       if (number == pieces_.size()) {
-        slots.come_to({2, 0});
+        slots.come_to({1, MessageSlots::no_piece_left});
         wait();
         continue;
       }
@@ -186,6 +186,71 @@ TEST(MessageSlots, NeverLockUpHoweverFewThereAre) {
       EXPECT_LE(node.most_carried(), at_once);
     }
   }
+}
+
+// Ranks of which each has a piece of its own, the first one the earliest, and four slots.
+class RanksWithPieces {
+ public:
+  RanksWithPieces() {
+    void* begin = board_.data();
+    std::size_t space = board_.size();
+    aligned_ = static_cast<std::byte*>(std::align(64, board_.size() - 64, begin, space));
+    MessageSlots::prepare(aligned_, slots, ranks);
+    for (std::int64_t slot = 0; slot < slots; ++slot) {
+      at_.push_back(data_.data() + slot * slot_bytes);
+    }
+  }
+
+  [[nodiscard]] MessageSlots of(std::int64_t rank) const {
+    return {aligned_, at_, slot_bytes, rank, ranks};
+  }
+  void come(std::int64_t rank) const { of(rank).come_to({1, static_cast<std::uint64_t>(rank)}); }
+  // Returns the slot that a rank finds or takes for its piece.
+  [[nodiscard]] MessageSlots::Slot* ask(std::int64_t rank) const {
+    return of(rank).find({rank, rank}, rank, slots, [&] {
+      return std::vector{plan::NodeMessage{0, rank, 8, {{rank, 8, 0}}}};
+    });
+  }
+
+ private:
+  static constexpr std::int64_t slots = 4;
+
+  std::vector<std::byte> board_ = std::vector<std::byte>(
+      static_cast<std::size_t>(MessageSlots::board_bytes(slots, ranks) + 64));
+  std::vector<std::byte> data_ = std::vector<std::byte>(slots * slot_bytes);
+  std::byte* aligned_ = nullptr;
+  std::vector<std::byte*> at_;
+};
+
+TEST(MessageSlots, AreLeftForEarlierPiecesThatHaveNone) {
+  const RanksWithPieces node;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) node.come(rank);
+  EXPECT_EQ(node.ask(5), nullptr);
+  EXPECT_EQ(node.ask(4), nullptr);
+  EXPECT_NE(node.ask(3), nullptr);
+  EXPECT_EQ(node.ask(4), nullptr) << "three slots are free, for the pieces 0 to 2";
+  MessageSlots::Slot* const first = node.ask(0);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(node.ask(4), nullptr) << "two slots are free, for the pieces 1 and 2";
+  MessageSlots::free(*first);
+  node.of(0).come_to({1, MessageSlots::no_piece_left});
+  EXPECT_NE(node.ask(4), nullptr) << "three slots are free, and the piece 3 has one";
+}
+
+TEST(MessageSlots, AreLeftForRanksThatHaveNotCome) {
+  const RanksWithPieces node;
+  node.come(5);
+  EXPECT_EQ(node.ask(5), nullptr);
+  node.of(0).come_to({0, MessageSlots::no_piece_left});
+  EXPECT_EQ(node.ask(5), nullptr) << "rank 0 has ended an earlier request";
+  node.of(0).come_to({1, MessageSlots::no_piece_left});
+  node.come(4);
+  EXPECT_EQ(node.ask(5), nullptr) << "three ranks have not come, and the piece 4 has no slot";
+  EXPECT_NE(node.ask(4), nullptr);
+  node.come(3);
+  EXPECT_EQ(node.ask(5), nullptr) << "three slots are free, for two ranks and the piece 3";
+  node.of(3).come_to({1, MessageSlots::no_piece_left});
+  EXPECT_NE(node.ask(5), nullptr);
 }
 
 }  // namespace
