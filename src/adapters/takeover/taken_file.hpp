@@ -7,8 +7,9 @@
 // all ranks become boxes of one array (array/byte_grid.hpp), the second ones of another, and so on,
 // and the session moves these arrays as one request (joint_request.hpp); if each rank has one
 // block, or no such arrays exist, each rank moves its part by itself. If a rank cannot do its part,
-// all ranks pass the call on. All ways go through the page cache of one node, or through caches that
-// file systems keep coherent, and no write of Weir changes a byte that the program does not write.
+// all ranks pass the call on. All ways go through the page cache of one node, or through caches
+// that file systems keep coherent, and no write of Weir changes a byte that the program does not
+// write.
 //
 // An independent call, and a nonblocking one of either kind, moves the rank's own part
 // (own_transfer.hpp) while the view of every rank can be decoded and the file is not in atomic
