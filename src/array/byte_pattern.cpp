@@ -266,7 +266,8 @@ ByteSpread ByteView::spread() const {
                     .tile_span = static_cast<double>(tile_.end() - tile_.offset()),
                     .extent = static_cast<double>(extent_)};
   for (const BytePattern& pattern : tile_.patterns()) {
-    spread.tile_rows += static_cast<double>(pattern.bytes() / pattern.block());
+    const std::int64_t rows = pattern.bytes() / pattern.block();
+    spread.tile_rows += static_cast<double>(rows);
   }
   return spread;
 }
