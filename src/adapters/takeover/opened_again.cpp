@@ -18,6 +18,11 @@ namespace {
 
 constexpr bool is_regular(mode_t mode) { return (mode & 0170000U) == 0100000U; }
 
+bool asks_for_stager() {
+  const std::string staging = process_environment("WEIR_STAGING").value_or("");
+  return !staging.empty() && staging != "none";
+}
+
 }  // namespace
 
 std::optional<storage::File> opened_again(const mpiio::Opening& opening) {
@@ -32,11 +37,6 @@ std::optional<storage::File> opened_again(const mpiio::Opening& opening) {
   const auto facts = storage::facts_of(fmt::format("/proc/self/fd/{}", file.value().descriptor()));
   if (!facts || !is_regular(facts.value().mode)) return std::nullopt;
   return std::move(file).value();
-}
-
-bool asks_for_stager() {
-  const std::string staging = process_environment("WEIR_STAGING").value_or("");
-  return !staging.empty() && staging != "none";
 }
 
 std::optional<storage::DataFiles> staged_as(const mpiio::Opening& opening,

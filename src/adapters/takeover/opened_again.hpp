@@ -20,7 +20,5 @@ namespace weir::takeover {
 // environment is looked at alone: the session reads the rest.
 [[nodiscard]] std::optional<storage::DataFiles> staged_as(const mpiio::Opening& opening,
                                                           const storage::File& own);
-// Returns whether the environment asks for a stager.
-[[nodiscard]] bool asks_for_stager();
 
 }  // namespace weir::takeover

@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "adapters/takeover/opened_again.hpp"
 #include "aggregation/agreement.hpp"
 #include "aggregation/call_queue.hpp"
 #include "capi/session.hpp"
