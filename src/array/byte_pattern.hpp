@@ -128,8 +128,8 @@ class PatternSeries {
   std::int64_t stride_ = 0;  // if there are at least 2
 };
 
-// How the bytes of a view lie in the file on average, without a look at each row. A row is what
-// follows each other.
+// Says how the bytes of a view lie in the file on average, without a look at each row. A row is a
+// run of bytes without a hole.
 struct ByteSpread {
   double tile_bytes = 1;
   double tile_rows = 0;  // 0: all bytes of the view follow each other
@@ -137,7 +137,8 @@ struct ByteSpread {
   double extent = 1;     // from one tile to the next
 
   [[nodiscard]] bool has_holes() const { return tile_rows > 0; }
-  // Return the number of rows of so many bytes, and how far the last one is from the first.
+  // The following return the number of rows of so many bytes, and how far the last one is from the
+  // first.
   [[nodiscard]] double rows_of(double bytes) const;
   [[nodiscard]] double span_of(double bytes) const;
 };

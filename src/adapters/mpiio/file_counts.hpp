@@ -88,8 +88,8 @@ struct FileCounts : calls::OrderedFile {
   }
 
  private:
-  static constexpr std::int64_t not_known =
-      std::numeric_limits<std::int64_t>::min();  // and for ever
+  // Stays below 0, whatever later calls add.
+  static constexpr std::int64_t not_known = std::numeric_limits<std::int64_t>::min();
 };
 
 // An object of this class has static storage (see counts()), and no constructor runs.
